@@ -9,10 +9,10 @@ struct ArchitectureDocumentTests {
     }
 
     @Test("Each file and folder named in the document exists")
-    func places() throws {
-        let places = try Self.text().matches(of: Self.place).map { (package: String($0.1), rest: String($0.2)) }
-        #expect(places.count > 20)
-        #expect(places.filter { !Self.isThere($0.package, $0.rest) }.map { "\($0.package)/\($0.rest)" } == [])
+    func paths() throws {
+        let paths = try Self.text().matches(of: Self.path).map { (package: String($0.1), rest: String($0.2)) }
+        #expect(paths.count > 20)
+        #expect(paths.filter { !Self.isThere($0.package, $0.rest) }.map { "\($0.package)/\($0.rest)" } == [])
     }
 
     @Test("The document follows an event from the socket to its acknowledgement in at most twelve existing files")
@@ -30,13 +30,13 @@ struct ArchitectureDocumentTests {
     private static func isThere(_ package: String, _ rest: String) -> Bool {
         let sources = root.appending(path: "Packages/\(package)/Sources")
         let folders = ["Headgate\(package)", ""].map { sources.appending(path: $0).appending(path: rest) }
-        return folders.contains { place in
-            [place.path, place.path + ".swift"].contains(where: FileManager.default.fileExists(atPath:))
+        return folders.contains { path in
+            [path.path, path.path + ".swift"].contains(where: FileManager.default.fileExists(atPath:))
         }
     }
 
     /// Matches a path such as `Server/Sessions/Session.swift` anywhere in the text.
-    private static var place: Regex<(Substring, Substring, Substring)> {
+    private static var path: Regex<(Substring, Substring, Substring)> {
         #/`(Core|Server|Transport|Client|Console)/([A-Za-z0-9+/.]+)`/#
     }
 

@@ -64,10 +64,10 @@ struct BehaviourDocumentTests {
     }
 
     private static func texts(in folder: String, _ endings: [String]) throws -> [String] {
-        let place = root.appendingPathComponent(folder)
-        let names = FileManager.default.enumerator(atPath: place.path)?.compactMap { $0 as? String } ?? []
+        let directory = root.appendingPathComponent(folder)
+        let names = FileManager.default.enumerator(atPath: directory.path)?.compactMap { $0 as? String } ?? []
         return try names.filter { name in !name.contains(".build") && endings.contains { name.hasSuffix($0) } }.map {
-            try String(contentsOf: place.appendingPathComponent($0), encoding: .utf8)
+            try String(contentsOf: directory.appendingPathComponent($0), encoding: .utf8)
         }
     }
 

@@ -70,13 +70,13 @@ private enum Modules {
         for package in try files.contentsOfDirectory(atPath: root.path) {
             let folder = root.appendingPathComponent(package).appendingPathComponent("Sources")
             for module in try files.contentsOfDirectory(atPath: folder.path) where module.hasPrefix("Headgate") {
-                let place = folder.appendingPathComponent(module)
-                let names = files.enumerator(atPath: place.path)?.compactMap { $0 as? String } ?? []
+                let directory = folder.appendingPathComponent(module)
+                let names = files.enumerator(atPath: directory.path)?.compactMap { $0 as? String } ?? []
                 modules.append(
                     (
                         module,
                         try names.filter { $0.hasSuffix(".swift") }.map {
-                            try String(contentsOf: place.appendingPathComponent($0), encoding: .utf8)
+                            try String(contentsOf: directory.appendingPathComponent($0), encoding: .utf8)
                         }
                     ))
             }

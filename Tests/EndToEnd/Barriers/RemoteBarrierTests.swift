@@ -10,8 +10,8 @@ import Testing
             let owner = try await owner(of: ["id": "window", "scopes": ["collect"], "state": "closed"], daemon)
             _ = try await owner.result("barrier.set", ["id": "window", "reason": "backup until noon"])
             try await daemon.track(1...2)
-            let way = try await daemon.dispatcher()
-            #expect(way.contains(["state": "blocked", "blocked_by": ["window"], "pending": 2]))
+            let dispatcher = try await daemon.dispatcher()
+            #expect(dispatcher.contains(["state": "blocked", "blocked_by": ["window"], "pending": 2]))
             let shown = try await daemon.barrier("window")
             #expect(shown.contains(["word": "window", "reason": "backup until noon", "scopes": ["collect"]]))
             #expect(shown.contains(["states": ["collect": "closed"], "flushable": true]))
@@ -40,7 +40,7 @@ import Testing
             let short = try await client.result("flush", ["wait": true, "timeout_ms": 100])
             #expect(short["dispatchers"]["collect"].contains(["left": 1, "blocked_by": ["firm"]]))
             let flush = try await client.request("flush", ["wait": true])
-            try await daemon.dispatcher(until: "a flush on its way") { $0["flushing"] == true }
+            try await daemon.dispatcher(until: "a flush in progress") { $0["flushing"] == true }
             _ = try await owner.result("barrier.set", ["id": "firm", "flushable": true])
             #expect(try await client.answer(to: flush)["result"]["ended"] == "settled")
             #expect(collector.acceptedIDs == ["e1"])

@@ -64,8 +64,8 @@ import Testing
             let collector = try scene.collector()
             let daemon = try await scene.daemon(sendingTo: collector)
             let faults = try await daemon.refusedReload(configuration(collector, hours))
-            let place = "barriers.ScheduleBarrier.configuration."
-            #expect(faults.contains { $0["path"].string?.hasPrefix(place) == true }, "\(faults)")
+            let prefix = "barriers.ScheduleBarrier.configuration."
+            #expect(faults.contains { $0["path"].string?.hasPrefix(prefix) == true }, "\(faults)")
             try await daemon.track(1...1)
             #expect(try await collector.acceptedIDs(atLeast: 1) == ["e1"])
         }

@@ -60,8 +60,8 @@ import Testing
             try await daemon.start()
             let receipts = try await results.map { try $0.get() }
             #expect(receipts.count == 5_000)
-            let places = receipts.compactMap(\.sequenceNumber)
-            let isInOrder = zip(places, places.dropFirst()).allSatisfy(<)
+            let indexes = receipts.compactMap(\.sequenceNumber)
+            let isInOrder = zip(indexes, indexes.dropFirst()).allSatisfy(<)
             #expect(isInOrder)
             try await expectDeliveredOnce(receipts, by: collector)
             try expectOrder(of: "bulk", in: collector)
@@ -133,10 +133,10 @@ import Testing
             let events = collector.accepted.flatMap(\.events)
             return wanted.isSubset(of: events.compactMap { $0["id"].string }) ? events : nil
         }
-        let places = Dictionary(receipts.map { ($0.id, $0.sequenceNumber.map(Int.init)) }) { $1 }
+        let indexes = Dictionary(receipts.map { ($0.id, $0.sequenceNumber.map(Int.init)) }) { $1 }
         for event in events {
             let id = try #require(event["id"].string)
-            #expect(places[id] == event["seq"].int, "\(id) was stored twice, or under no receipt")
+            #expect(indexes[id] == event["seq"].int, "\(id) was stored twice, or under no receipt")
         }
     }
 

@@ -8,19 +8,19 @@ import Testing
     ]
 
     @Test("B10: a page shows at once that a dispatcher is blocked and opens, without a reload")
-    func ways() async throws {
+    func states() async throws {
         try await withScene { scene in
             let daemon = try await scene.daemon(Self.configuration)
             let console = scene.console(showing: daemon)
             try await console.start()
             let page = try await console.news(of: "/dispatchers/collect")
-            try await page.until("an open way") { $0.contains("No barrier blocks this dispatcher") }
+            try await page.until("an open dispatcher") { $0.contains("No barrier blocks this dispatcher") }
             page.forget()
             try await daemon.pause("collect", ["reason": "<the disk>"])
             try await page.until("why it is closed") { $0.contains("paused: &lt;the disk&gt;") }
             page.forget()
             try await daemon.resume()
-            try await page.until("an open way again") { $0.contains("No barrier blocks this dispatcher") }
+            try await page.until("an open dispatcher again") { $0.contains("No barrier blocks this dispatcher") }
         }
     }
 

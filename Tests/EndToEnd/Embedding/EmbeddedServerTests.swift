@@ -80,13 +80,13 @@ import Testing
                 ["transformations": [["id": "t", "kind": "mask", "scopes": "allDispatchers"]]]
             ),
         ] as [(String, JSON)])
-    func unknown(place: String, settings: JSON) async throws {
+    func unknown(path: String, settings: JSON) async throws {
         try await withScene { scene in
             let daemon = scene.idleDaemon()
             daemon.program = "EmbeddedServer"
             try daemon.configure(settings)
             #expect(try await daemon.run() == 1)
-            #expect(daemon.log.contains(place))
+            #expect(daemon.log.contains(path))
         }
     }
 }

@@ -100,8 +100,8 @@ import Testing
         #expect(context["gid"].int == Int(getgid()))
         #expect(context["client"] == "shop/2.1")
         #expect(context["host"].string?.isEmpty == false)
-        let places = ["pid", "uid", "gid", "client", "host"].compactMap { text.range(of: "\"\($0)\":")?.lowerBound }
-        #expect(places.count == 5)
-        #expect(places == places.sorted())
+        let positions = ["pid", "uid", "gid", "client", "host"].compactMap { text.range(of: "\"\($0)\":")?.lowerBound }
+        #expect(positions.count == 5)
+        #expect(positions == positions.sorted())
     }
 }

@@ -81,16 +81,16 @@ import Testing
 
     private func expect(_ cases: [Case]) async throws {
         try await withScene { scene in
-            let dispatchers = cases.enumerated().map { place, one in
-                ("d\(place)", ["kind": "file", "path": "d\(place).ndjson", "load_rule": one.rule] as JSON)
+            let dispatchers = cases.enumerated().map { index, one in
+                ("d\(index)", ["kind": "file", "path": "d\(index).ndjson", "load_rule": one.rule] as JSON)
             }
             let daemon = try await scene.daemon([
                 "dispatchers": .object(Dictionary(dispatchers) { $1 }), "load_rules": ["is_signup": Self.yes],
             ])
             let client = try await daemon.connect()
-            for (place, one) in cases.enumerated() {
+            for (index, one) in cases.enumerated() {
                 let answer = try await client.result(
-                    "track", Self.event.merging(["dispatchers": ["d\(place)"]]))
+                    "track", Self.event.merging(["dispatchers": ["d\(index)"]]))
                 #expect((answer["unrouted"] != true) == one.wants, "\(one.rule)")
             }
             let unwanted = cases.count { !$0.wants }

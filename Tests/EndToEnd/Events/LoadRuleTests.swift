@@ -82,8 +82,8 @@ import Testing
 
     private func track(_ daemon: Daemon, _ names: [String], from first: Int = 0) async throws {
         let client = try await daemon.connect()
-        for (place, name) in names.enumerated() {
-            _ = try await client.result("track", ["event": .string(name), "id": "\(name)-\(first + place)"])
+        for (index, name) in names.enumerated() {
+            _ = try await client.result("track", ["event": .string(name), "id": "\(name)-\(first + index)"])
         }
     }
 }

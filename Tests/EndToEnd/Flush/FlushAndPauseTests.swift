@@ -28,7 +28,7 @@ import Testing
             let ids = try await daemon.track(1...3)
             let client = try await daemon.connect()
             let flush = try await client.request("flush", ["wait": true])
-            try await daemon.dispatcher(until: "a flush on its way") { $0["flushing"] == true }
+            try await daemon.dispatcher(until: "a flush in progress") { $0["flushing"] == true }
             #expect(try await daemon.dispatcher()["state"] == "blocked")
             #expect(collector.requests.isEmpty)
 
@@ -82,7 +82,7 @@ import Testing
                 "dispatchers": ["alive": alive.dispatcher(), "dead": dead.dispatcher(OutageTests.slow)]
             ])
             try await daemon.track(1...2)
-            try await daemon.dispatcher("dead", until: "a closed way") { $0["state"] == "blocked" }
+            try await daemon.dispatcher("dead", until: "a blocked dispatcher") { $0["state"] == "blocked" }
             let answer = try await daemon.ask("flush", ["wait": true, "timeout_ms": 300])
             #expect(answer["ended"] == "timeout")
             #expect(answer["dispatchers"]["alive"]["left"] == 0)

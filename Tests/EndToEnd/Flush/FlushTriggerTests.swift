@@ -29,7 +29,7 @@ import Testing
             try await daemon.killNow()
             collector.answerNext(ScriptedAnswer(status: 503, headers: ["Retry-After: 40"]))
             try await daemon.start()
-            try await daemon.dispatcher(until: "a closed way") {
+            try await daemon.dispatcher(until: "a blocked dispatcher") {
                 $0["blocked_by"].strings.contains("BackoffBarrier:collect")
             }
             let flushing = try await daemon.dispatcher()

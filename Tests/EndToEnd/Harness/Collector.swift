@@ -16,14 +16,14 @@ final class Collector: Sendable {
 
     let state = Mutex(State())
     let port: UInt16
-    private let place: CollectorPlace
+    private let address: CollectorAddress
     /// A bound socket that never listens. It keeps the port reserved while the collector is down.
     private let reservation: Int32
 
     /// Reserves a free port, which refuses connections until `listen()`.
-    init(at place: CollectorPlace = CollectorPlace()) throws {
-        self.place = place
-        reservation = try Self.bound(to: 0, at: place, isShared: false)
+    init(at address: CollectorAddress = CollectorAddress()) throws {
+        self.address = address
+        reservation = try Self.bound(to: 0, at: address, isShared: false)
         // Sharing is set only now: with sharing on both, the system may give a free port to two sockets.
         Self.share(reservation)
         port = try Self.port(of: reservation)
@@ -85,7 +85,7 @@ final class Collector: Sendable {
 
     // MARK: Address
 
-    var endpoint: String { "http://\(place.address):\(port)/events" }
+    var endpoint: String { "http://\(address.address):\(port)/events" }
 
     /// Settings of a dispatcher that sends to this collector, with short waits after failures.
     func dispatcher(_ more: JSON = [:]) -> JSON {
@@ -97,7 +97,7 @@ final class Collector: Sendable {
     }
 
     func listen() throws {
-        let listener = try Self.bound(to: port, at: place, isShared: true)
+        let listener = try Self.bound(to: port, at: address, isShared: true)
         _ = try SystemError.check(Glibc.listen(listener, 64), "listen")
         state.withLock { $0.listener = listener }
         Thread.detachNewThread { self.accept(on: listener) }
@@ -135,19 +135,19 @@ final class Collector: Sendable {
         setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &yes, socklen_t(MemoryLayout<Int32>.size))
     }
 
-    private static func bound(to port: UInt16, at place: CollectorPlace, isShared: Bool) throws -> Int32 {
-        let descriptor = try place.socket()
+    private static func bound(to port: UInt16, at listening: CollectorAddress, isShared: Bool) throws -> Int32 {
+        let descriptor = try listening.socket()
         if isShared { share(descriptor) }
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_port = port.bigEndian
-        address.sin_addr.s_addr = inet_addr(place.address)
+        address.sin_addr.s_addr = inet_addr(listening.address)
         let answer = withUnsafePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
                 bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
             }
         }
-        _ = try SystemError.check(answer, "bind to port \(port) of \(place.address)")
+        _ = try SystemError.check(answer, "bind to port \(port) of \(listening.address)")
         return descriptor
     }
 
@@ -217,7 +217,7 @@ struct ScriptedAnswer: Sendable {
 }
 
 /// The address that a collector listens at.
-struct CollectorPlace: Sendable {
+struct CollectorAddress: Sendable {
     /// An IPv4 address.
     var address = "127.0.0.1"
     /// The network namespace that has the address, or nil for the test's own.

@@ -75,7 +75,7 @@ struct CollectorConnection {
 
     /// Records the request and answers it by the script. Returns false if the connection must be closed.
     private func answer(_ request: CollectedRequest) -> Bool {
-        let (place, answer) = collector.state.withLock { state in
+        let (index, answer) = collector.state.withLock { state in
             state.requests.append(request)
             let answer = state.script.isEmpty ? state.otherwise : state.script.removeFirst()
             return (state.requests.count - 1, answer)
@@ -84,7 +84,7 @@ struct CollectorConnection {
         guard !answer.hangsUp else { return false }
         // The request is recorded before it is answered, so a test that sees the effect at the daemon also finds the
         // request here.
-        collector.state.withLock { $0.requests[place].status = answer.status }
+        collector.state.withLock { $0.requests[index].status = answer.status }
         let headers = (answer.headers + ["Content-Length: \(answer.body.utf8.count)"]).joined(separator: "\r\n")
         let text = "HTTP/1.1 \(answer.status) Scripted\r\n\(headers)\r\n\r\n\(answer.body)"
         guard answer.pace > .zero else { return write(text) }

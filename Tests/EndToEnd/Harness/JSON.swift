@@ -40,8 +40,8 @@ indirect enum JSON: Equatable, Sendable {
     }
 
     /// The element at that index, or `.null` if there is none.
-    subscript(place: Int) -> JSON {
-        elements.indices.contains(place) ? elements[place] : .null
+    subscript(index: Int) -> JSON {
+        elements.indices.contains(index) ? elements[index] : .null
     }
 
     var string: String? { if case .string(let value) = self { value } else { nil } }

@@ -116,7 +116,7 @@ final class LineClient {
 
     /// Returns the whole answer to a request. Other messages are kept for `message()`.
     func answer(to id: Int) async throws -> JSON {
-        if let place = kept.firstIndex(where: { $0["id"].int == id }) { return kept.remove(at: place) }
+        if let index = kept.firstIndex(where: { $0["id"].int == id }) { return kept.remove(at: index) }
         while true {
             let message = try JSON(parsing: await line())
             if message["id"].int == id { return message }

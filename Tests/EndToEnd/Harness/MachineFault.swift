@@ -110,15 +110,15 @@ extension MachineFault {
         try await MachineFault(
             in: folder,
             #"""
-            ssize_t pwrite64(int descriptor, const void *bytes, size_t count, off64_t place) {
+            ssize_t pwrite64(int descriptor, const void *bytes, size_t count, off64_t offset) {
                 if (!is_meant(descriptor, "\#(end)") || !is_on())
-                    return syscall(SYS_pwrite64, descriptor, bytes, count, place);
+                    return syscall(SYS_pwrite64, descriptor, bytes, count, offset);
                 errno = EROFS;
                 return -1;
             }
 
-            ssize_t pwrite(int descriptor, const void *bytes, size_t count, off_t place) {
-                return pwrite64(descriptor, bytes, count, place);
+            ssize_t pwrite(int descriptor, const void *bytes, size_t count, off_t offset) {
+                return pwrite64(descriptor, bytes, count, offset);
             }
             """#)
     }

@@ -13,8 +13,8 @@ final class Scene {
     }
 
     /// Creates a running collector. With `listening: false` its port refuses connections until `listen()`.
-    func collector(at place: CollectorPlace = CollectorPlace(), listening: Bool = true) throws -> Collector {
-        let collector = try Collector(at: place)
+    func collector(at address: CollectorAddress = CollectorAddress(), listening: Bool = true) throws -> Collector {
+        let collector = try Collector(at: address)
         collectors.append(collector)
         if listening { try collector.listen() }
         return collector
@@ -101,17 +101,17 @@ private func play(_ test: (Scene) async throws -> Void) async throws {
 
 /// Limits the number of concurrent scenes.
 private actor SceneLimit {
-    static let shared = SceneLimit(places: 14)
-    private var places: Int
+    static let shared = SceneLimit(count: 14)
+    private var count: Int
     private var waiting: [CheckedContinuation<Void, Never>] = []
 
-    init(places: Int) {
-        self.places = places
+    init(count: Int) {
+        self.count = count
     }
 
     func enter() async {
-        guard places == 0 else {
-            places -= 1
+        guard count == 0 else {
+            count -= 1
             return
         }
         await withCheckedContinuation { waiting.append($0) }
@@ -119,7 +119,7 @@ private actor SceneLimit {
 
     func leave() {
         guard waiting.isEmpty else { return waiting.removeFirst().resume() }
-        places += 1
+        count += 1
     }
 }
 

@@ -32,7 +32,7 @@ import Testing
             let before = try daemon.residentKilobytes()
             try await cluster.order("rtt 1 60000")
             try await daemon.resume()
-            try await daemon.dispatcher(until: "a batch is on its way") { $0["in_flight"] == 1 }
+            try await daemon.dispatcher(until: "a batch is in flight") { $0["in_flight"] == 1 }
             #expect((900_000..<901_000).contains(try #require(await inFlightBytes(daemon))))
             try await cluster.order("rtt 1 0")
             var most = before

@@ -81,8 +81,8 @@ struct ConnectivityBarrierTests {
                     "network": ["interface_kinds": ["wan0": .string(kind)]],
                 ])
             try await daemon.network("connected", kind)
-            let way: JSON = kind == "other" ? "blocked" : "open"
-            #expect(try await daemon.dispatcher()["state"] == way)
+            let state: JSON = kind == "other" ? "blocked" : "open"
+            #expect(try await daemon.dispatcher()["state"] == state)
         }
     }
 

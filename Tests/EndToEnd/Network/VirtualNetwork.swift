@@ -46,10 +46,10 @@ final class VirtualNetwork {
     // MARK: Collectors and daemons
 
     /// An address for a collector in the world, at 10.77.0.1. It requires a cable.
-    var inTheWorld: CollectorPlace { CollectorPlace(address: worldAddress(), namespace: world) }
+    var inTheWorld: CollectorAddress { CollectorAddress(address: worldAddress(), namespace: world) }
 
     /// An address for a collector at 127.0.0.1 of the machine.
-    var atTheMachine: CollectorPlace { CollectorPlace(namespace: machine) }
+    var atTheMachine: CollectorAddress { CollectorAddress(namespace: machine) }
 
     /// Starts a daemon on the machine. Clients outside the namespace reach its Unix socket.
     func daemon(_ scene: Scene, _ configuration: JSON) async throws -> Daemon {

@@ -79,7 +79,7 @@ import Testing
             let daemon = try await scene.daemon(sendingTo: collector, ["endpoint": nginx.endpoint("/busy")])
             let start = Date()
             try await daemon.track(1...1)
-            let waiting = try await daemon.dispatcher(until: "a closed way") { $0["state"] == "blocked" }
+            let waiting = try await daemon.dispatcher(until: "a blocked dispatcher") { $0["state"] == "blocked" }
             #expect(waiting["last_error"] == "HTTP 503")
             let style = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
             let retryAt = try Date(try #require(waiting["retry_at"].string), strategy: style)
@@ -130,8 +130,8 @@ import Testing
         arguments: EarlyAnswer.allCases, [false, true])
     func early(answer: EarlyAnswer, isHTTP2: Bool) async throws {
         try await withNginx { scene, nginx, collector in
-            let place = "/" + answer.rawValue
-            let endpoint = isHTTP2 ? nginx.http2Endpoint(place) : nginx.endpoint(place)
+            let index = "/" + answer.rawValue
+            let endpoint = isHTTP2 ? nginx.http2Endpoint(index) : nginx.endpoint(index)
             let settings = collector.dispatcher([
                 "endpoint": endpoint, "tls": nginx.clientTLS, "byte_limit": 10_000_000,
             ])
@@ -157,9 +157,9 @@ import Testing
     @Test(
         "D3: a whole 2xx that comes before a large body is sent is a delivery, over HTTP/1.1 and HTTP/2",
         arguments: ["/taken", "/silent"], [false, true])
-    func earlySuccess(place: String, isHTTP2: Bool) async throws {
+    func earlySuccess(index: String, isHTTP2: Bool) async throws {
         try await withNginx { scene, nginx, collector in
-            let endpoint = isHTTP2 ? nginx.http2Endpoint(place) : nginx.endpoint(place)
+            let endpoint = isHTTP2 ? nginx.http2Endpoint(index) : nginx.endpoint(index)
             let settings = collector.dispatcher([
                 "endpoint": endpoint, "tls": nginx.clientTLS, "byte_limit": 10_000_000, "dispatch_limit": 1,
             ])

@@ -62,8 +62,8 @@ struct Exchange {
     private func expect(_ message: Message, from client: LineClient, _ kept: inout [JSON]) async throws {
         let pattern = try JSON(parsing: message.text)
         while true {
-            if let place = kept.firstIndex(where: { $0.matches(pattern) }) {
-                kept.remove(at: place)
+            if let index = kept.firstIndex(where: { $0.matches(pattern) }) {
+                kept.remove(at: index)
                 return
             }
             let next = try JSON(parsing: await client.line())

@@ -32,7 +32,7 @@ import Testing
             let daemon = try await scene.daemon(sendingTo: collector, Self.slow)
             #expect(try await daemon.barrier("BackoffBarrier:collect")["states"] == ["collect": "open"])
             try await daemon.track(1...3)
-            let waiting = try await daemon.dispatcher(until: "a closed way") { $0["state"] == "blocked" }
+            let waiting = try await daemon.dispatcher(until: "a blocked dispatcher") { $0["state"] == "blocked" }
             #expect(waiting["blocked_by"] == ["BackoffBarrier:collect"])
             #expect(waiting["pending"] == 3)
             #expect(waiting["retry_at"].string?.wholeMatch(of: timestampPattern) != nil)
@@ -51,7 +51,7 @@ import Testing
             collector.answerAlways(.status(503))
             let daemon = try await scene.daemon(sendingTo: collector, Self.slow)
             try await daemon.track(1...1)
-            try await daemon.dispatcher(until: "a closed way") { $0["state"] == "blocked" }
+            try await daemon.dispatcher(until: "a blocked dispatcher") { $0["state"] == "blocked" }
             #expect(try await daemon.barrier("BackoffBarrier:collect")["reason"].string?.contains("HTTP 503") == true)
         }
     }
@@ -63,7 +63,7 @@ import Testing
             collector.answerAlways(.status(503))
             let daemon = try await scene.daemon(sendingTo: collector, Self.slow)
             try await daemon.track(1...1)
-            let before = try await daemon.dispatcher(until: "a closed way") { $0["state"] == "blocked" }
+            let before = try await daemon.dispatcher(until: "a blocked dispatcher") { $0["state"] == "blocked" }
             try await daemon.track(2...50)
             let after = try await daemon.dispatcher()
             let (planned, now) = (try time(before["retry_at"]), try time(after["retry_at"]))
@@ -125,7 +125,7 @@ import Testing
             let collector = try scene.collector(listening: false)
             let daemon = try await scene.daemon(sendingTo: collector, Self.slow)
             let ids = try await daemon.track(1...5)
-            try await daemon.dispatcher(until: "a closed way") { $0["state"] == "blocked" }
+            try await daemon.dispatcher(until: "a blocked dispatcher") { $0["state"] == "blocked" }
             #expect(try await daemon.stop() == 0)
             try collector.listen()
             try await daemon.start()

@@ -11,7 +11,7 @@ import Testing
             proxy.answerAlways(ScriptedAnswer(status: status, headers: ["Retry-After: 600"]))
             let daemon = try await daemon(scene, behind: proxy, ["https_proxy": "http://127.0.0.1:\(proxy.port)"])
             try await daemon.track(1...1)
-            let waiting = try await daemon.dispatcher(until: "a closed way") { $0["state"] == "blocked" }
+            let waiting = try await daemon.dispatcher(until: "a blocked dispatcher") { $0["state"] == "blocked" }
             #expect(waiting.contains(["last_error": .string("proxy: HTTP \(status)"), "pending": 1, "dead": 0]))
             _ = try await daemon.ask("dispatcher.retry", ["id": "collect"])
             try await proxy.requests(atLeast: 2)

@@ -11,7 +11,7 @@ import Testing
             let daemon = try await scene.daemon(sendingTo: collector)
             let start = Date()
             try await daemon.track(1...1)
-            let before = try await daemon.dispatcher(until: "a closed way") { $0["state"] == "blocked" }
+            let before = try await daemon.dispatcher(until: "a blocked dispatcher") { $0["state"] == "blocked" }
             // Here and below, the wall clock and the monotonic clock are read one after the other.
             #expect(try time(before) > start + 600 - 0.1)
             try await daemon.track(2...20)
@@ -29,7 +29,7 @@ import Testing
             collector.answerNext(Self.unavailable(for: "600"))
             let daemon = try await scene.daemon(sendingTo: collector)
             try await daemon.track(1...1)
-            try await daemon.dispatcher(until: "a closed way") { $0["state"] == "blocked" }
+            try await daemon.dispatcher(until: "a blocked dispatcher") { $0["state"] == "blocked" }
             let retried = try await CommandLineTool.run("retry", "collect", on: daemon)
             #expect(retried.exitCode == 0 && retried.output.contains("collect"))
             #expect(try await collector.acceptedIDs(atLeast: 1) == ["e1"])
@@ -61,7 +61,7 @@ import Testing
             collector.answerAlways(Self.unavailable(for: Self.httpDate(date)))
             let daemon = try await scene.daemon(sendingTo: collector)
             try await daemon.track(1...1)
-            let waiting = try await daemon.dispatcher(until: "a closed way") { $0["state"] == "blocked" }
+            let waiting = try await daemon.dispatcher(until: "a blocked dispatcher") { $0["state"] == "blocked" }
             #expect(try time(waiting) > date - 0.1)
             #expect(try time(waiting) < date + 1)
             #expect(collector.requests.count == 1)
@@ -78,7 +78,7 @@ import Testing
             let daemon = try await scene.daemon(sendingTo: collector)
             let start = Date()
             try await daemon.track(1...1)
-            let waiting = try await daemon.dispatcher(until: "a closed way") { $0["state"] == "blocked" }
+            let waiting = try await daemon.dispatcher(until: "a blocked dispatcher") { $0["state"] == "blocked" }
             #expect(try time(waiting) > start + 3_600 - 0.1)
             #expect(try time(waiting) < Date() + 3_600 + 0.1)
             #expect(collector.requests.count == 1)
@@ -109,7 +109,7 @@ import Testing
                 ]
             ])
             try await daemon.track(1...1)
-            try await daemon.dispatcher("limited", until: "a closed way") { $0["state"] == "blocked" }
+            try await daemon.dispatcher("limited", until: "a blocked dispatcher") { $0["state"] == "blocked" }
             try await daemon.track(2...9)
             #expect(try await free.acceptedIDs(atLeast: 9).count == 9)
             #expect(limited.requests.count == 1)

@@ -74,24 +74,24 @@ import Testing
         let daemon = scene.idleDaemon()
         daemon.environment = ["SHOP_TOKEN": "Bearer s3cret-env"]
         let file = try scene.directory.write("s3cret-file\n", to: "key")
-        let place = "user:s3cret-url@127.0.0.1:\(collector.port)"
+        let authority = "user:s3cret-url@127.0.0.1:\(collector.port)"
         let headers: JSON = [
             "X-Api-Key": ["file": .string(file)], "X-Token": ["env": "SHOP_TOKEN"], "X-Secret": "s3cret-text",
         ]
         let key = try scene.directory.write("-----BEGIN PRIVATE KEY-----\ns3cret-key\n", to: "tls.key")
         let secure: JSON = [
-            "kind": "http", "endpoint": .string("https://\(place)/"), "backoff": ["base_ms": 20, "cap_ms": 100],
+            "kind": "http", "endpoint": .string("https://\(authority)/"), "backoff": ["base_ms": 20, "cap_ms": 100],
             "tls": ["cert_file": .string(key), "key_file": .string(key)],
         ]
         try daemon.configure([
             "dispatchers": [
                 "collect": collector.dispatcher([
-                    "endpoint": .string("http://\(place)/events"), "headers": headers,
+                    "endpoint": .string("http://\(authority)/events"), "headers": headers,
                 ]),
                 "secure": secure,
             ],
-            "remote": ["url": .string("http://\(place)/settings"), "refresh_s": 1],
-            "network": ["probe": ["url": .string("http://\(place)/probe"), "interval_ms": 1_000]],
+            "remote": ["url": .string("http://\(authority)/settings"), "refresh_s": 1],
+            "network": ["probe": ["url": .string("http://\(authority)/probe"), "interval_ms": 1_000]],
         ])
         return daemon
     }
@@ -113,8 +113,8 @@ import Testing
         for _ in 1...4 { expectClean("\(try await watcher.message())", "watch") }
     }
 
-    private static func expectClean(_ text: String, _ place: String) {
+    private static func expectClean(_ text: String, _ authority: String) {
         let found = text.range(of: mark) ?? text.range(of: basic)
-        #expect(found == nil, "\(place): \(text)")
+        #expect(found == nil, "\(authority): \(text)")
     }
 }

@@ -85,7 +85,7 @@ import Testing
             let top = Self.noFlush.merging(["shutdown_timeout_ms": 600_000])
             let daemon = try await scene.daemon(sendingTo: collector, OutageTests.slow, top: top)
             try await daemon.track(1...3)
-            try await daemon.dispatcher(until: "a closed way") { $0["state"] == "blocked" }
+            try await daemon.dispatcher(until: "a blocked dispatcher") { $0["state"] == "blocked" }
             #expect(try await daemon.stop() == 0)
         }
     }

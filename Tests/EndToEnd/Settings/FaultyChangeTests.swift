@@ -77,8 +77,8 @@ import Testing
             ]
             for patch in wrong {
                 let faults = try await daemon.faults("config.set", ["patch": patch])
-                let place = try #require(patch.members.keys.first)
-                #expect(faults.contains { $0["path"].string?.hasPrefix(place) == true }, "\(patch): \(faults)")
+                let key = try #require(patch.members.keys.first)
+                #expect(faults.contains { $0["path"].string?.hasPrefix(key) == true }, "\(patch): \(faults)")
             }
             try await daemon.track(1...1)
             #expect(try await collector.acceptedIDs(atLeast: 1) == ["e1"])

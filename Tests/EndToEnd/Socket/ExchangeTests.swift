@@ -47,12 +47,12 @@ import Testing
         try await client.send(try #require(exchange["send"].string))
         while !wanted.isEmpty {
             let answer = try await client.message()
-            let place = wanted.firstIndex { answer.containsInAnyOrder($0) }
-            guard let place else {
+            let index = wanted.firstIndex { answer.containsInAnyOrder($0) }
+            guard let index else {
                 Issue.record("\(name): got \(answer), wanted \(wanted)")
                 return
             }
-            wanted.remove(at: place)
+            wanted.remove(at: index)
         }
         try await client.send(#"{"jsonrpc":"2.0","id":"after","method":"ping"}"#)
         let after = try await client.message()
@@ -66,8 +66,8 @@ extension JSON {
         guard case .array(let wanted) = part else { return contains(part) }
         guard case .array(var mine) = self, mine.count == wanted.count else { return false }
         for one in wanted {
-            guard let place = mine.firstIndex(where: { $0.contains(one) }) else { return false }
-            mine.remove(at: place)
+            guard let index = mine.firstIndex(where: { $0.contains(one) }) else { return false }
+            mine.remove(at: index)
         }
         return true
     }

@@ -69,7 +69,7 @@ import Testing
     @Test(
         "Q11: a store of another version is refused with a clear message, and stays unchanged",
         arguments: ["log": 8, "sqlite": 63])
-    func newerVersion(_ kind: String, _ place: Int) async throws {
+    func newerVersion(_ kind: String, _ offset: Int) async throws {
         try await withScene { scene in
             let daemon = scene.idleDaemon()
             try daemon.configure([
@@ -81,7 +81,7 @@ import Testing
             #expect(try await daemon.stop() == 0)
             let path = daemon.dataPath + (kind == "log" ? "/log/000001.log" : "/events.db")
             var bytes = try #require(FileManager.default.contents(atPath: path))
-            bytes[place] = 0x7F
+            bytes[offset] = 0x7F
             try bytes.write(to: URL(fileURLWithPath: path))
             #expect(try await daemon.run() > 0)
             #expect(daemon.log.contains("it was not changed"))

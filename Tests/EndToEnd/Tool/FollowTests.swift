@@ -28,8 +28,8 @@ import Testing
 
         func follow(_ options: [String] = []) throws {
             runs += 1
-            let place = state.map { ["--state", $0] } ?? []
-            let arguments = ["send", "--follow", path, "--socket", daemon.socketPath] + place + options
+            let index = state.map { ["--state", $0] } ?? []
+            let arguments = ["send", "--follow", path, "--socket", daemon.socketPath] + index + options
             let output = path + ".run\(runs)"
             follower = try ChildProcess(
                 BuiltProducts.path(of: "headgate"), arguments, environment: ["STATE_DIRECTORY": stateDirectory],

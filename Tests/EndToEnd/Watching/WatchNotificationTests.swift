@@ -3,7 +3,7 @@ import Testing
 /// Notifications to watchers.
 @Suite struct WatchNotificationTests {
     @Test("B10: a watch reports the state, and that a dispatcher is blocked, why, and that it opens")
-    func wayOpens() async throws {
+    func dispatcherOpens() async throws {
         try await withScene { scene in
             let daemon = try await scene.daemon(sendingTo: scene.collector())
             let client = try await daemon.connect()
@@ -13,7 +13,7 @@ import Testing
             #expect(first["dispatchers"][0].contains(["id": "collect", "state": "open", "blocked_by": []]))
 
             try await daemon.pause("collect", ["reason": "upgrade"])
-            let closed = try await client.changed("dispatchers", "collect", until: "a closed way") {
+            let closed = try await client.changed("dispatchers", "collect", until: "a blocked dispatcher") {
                 $0["state"] == "blocked"
             }
             #expect(closed["blocked_by"] == ["ManualBarrier:collect"])
@@ -23,21 +23,21 @@ import Testing
             #expect(barrier.contains(["reason": "upgrade", "states": ["collect": "closed"], "flushable": false]))
 
             try await daemon.resume()
-            _ = try await client.changed("dispatchers", "collect", until: "an open way") {
+            _ = try await client.changed("dispatchers", "collect", until: "an open dispatcher") {
                 $0["state"] == "open" && $0["blocked_by"] == []
             }
         }
     }
 
     @Test("B10: a watch reports a backoff and its end")
-    func waitIsTold() async throws {
+    func waitIsReported() async throws {
         try await withScene { scene in
             let collector = try scene.collector(listening: false)
             let daemon = try await scene.daemon(sendingTo: collector, ["backoff": ["base_ms": 2_000, "cap_ms": 2_000]])
             let client = try await daemon.connect()
             _ = try await client.watch("dispatchers")
             try await daemon.track(1...1)
-            _ = try await client.changed("dispatchers", "collect", until: "a closed way") {
+            _ = try await client.changed("dispatchers", "collect", until: "a blocked dispatcher") {
                 $0["state"] == "blocked" && $0["blocked_by"] == ["BackoffBarrier:collect"]
             }
             try collector.listen()
@@ -95,7 +95,7 @@ import Testing
 
             try await daemon.pause()
             var told: [String] = []
-            _ = try await client.changed(until: "a closed way") { news in
+            _ = try await client.changed(until: "a blocked dispatcher") { news in
                 if news["dispatchers"][0]["state"] == "blocked" { told.append(news["watch"].string ?? "") }
                 return news["watch"].string == other && news["dispatchers"][0]["state"] == "blocked"
             }

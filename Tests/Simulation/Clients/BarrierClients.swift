@@ -45,7 +45,7 @@ final class BarrierClients: Actor {
             ? []
             : [
                 Act(4, register), Act(4, set), Act(1, unregister), Act(1, vanish), Act(2, announce), Act(2, list),
-                Act(standing.isEmpty ? 0 : 4, clear),
+                Act(ownerless.isEmpty ? 0 : 4, clear),
             ]
     }
 
@@ -148,15 +148,15 @@ final class BarrierClients: Actor {
     }
 
     /// Barriers without an owner.
-    private var standing: [BarrierAccount] {
+    private var ownerless: [BarrierAccount] {
         let ids = Set(service?.gate.barrierSummaries.filter { $0.identity.owner == nil }.map(\.identity.id) ?? [])
         return barriers.filter { ids.contains($0.id) }
     }
 
     /// An operator removes an orphaned barrier.
     private func clear() {
-        guard let client = crowd.talking(), !standing.isEmpty else { return }
-        ask("unregister", record.pick(standing), client, #","force":true"#, isForced: true) { $0 = nil }
+        guard let client = crowd.talking(), !ownerless.isEmpty else { return }
+        ask("unregister", record.pick(ownerless), client, #","force":true"#, isForced: true) { $0 = nil }
     }
 
     /// Disconnects an owner.

@@ -38,7 +38,7 @@ final class ClientFleet: Actor {
     }
 
     /// Forgets which ids were used.
-    func forgetIDs() { events.places = [:] }
+    func forgetIDs() { events.numbers = [:] }
 
     /// Connects the operator, whose connection is never lost at random.
     func connectOperator() -> SimulatedClient {

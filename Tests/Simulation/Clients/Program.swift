@@ -11,7 +11,7 @@ final class Program {
     private let ledger: Ledger
     private let loop: ProgramLoop
     private let connection: ClientConnection
-    let standing: StandingCalls
+    let persistentCalls: PersistentCalls
     private let mostUnanswered: Int
     /// Calls without a result, by number.
     private var asked: [CallNumber: Asked] = [:]
@@ -51,7 +51,7 @@ final class Program {
         connection = ClientConnection(
             to: "/nowhere/socket", as: ClientIdentity(name: name, version: "1"), options: options, on: loop,
             seed: UInt64(record.number(0...99)))
-        standing = StandingCalls(name, record, connection)
+        persistentCalls = PersistentCalls(name, record, connection)
         loop.connected = { [unowned self] link in
             record.note("\(name) connects")
             (connects, lastWritten) = (connects + 1, nil)
@@ -61,7 +61,7 @@ final class Program {
 
     var connections: [SimulatedConnection] { loop.links.map(\.wire) }
     /// True if a call is not finished.
-    var isWaiting: Bool { !asked.isEmpty || standing.isWaiting }
+    var isWaiting: Bool { !asked.isEmpty || persistentCalls.isWaiting }
 
     func takeTurn() { loop.takeTurn(most: record.pick([1, 20, 5_000])) }
 

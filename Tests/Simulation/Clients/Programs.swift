@@ -44,7 +44,7 @@ final class Programs: Actor {
             ? []
             : [
                 Act(10) { [self] in program().track() }, Act(20) { [self] in program().takeTurn() },
-                Act(2) { [self] in program().askOtherwise() }, Act(6) { [self] in program().standing.act() },
+                Act(2) { [self] in program().askOtherwise() }, Act(6) { [self] in program().persistentCalls.act() },
                 Act(1) { [self] in program().giveUpOne() },
                 Act(1, leave),
                 Act(2) { [self] in read(record.pick([0, 50])) }, Act(2) { [self] in read(.max) },
@@ -83,14 +83,14 @@ final class Programs: Actor {
     func calmDown() {
         isCalm = true
         read(.max)
-        for program in programs { program.standing.calmDown() }
+        for program in programs { program.persistentCalls.calmDown() }
     }
 
     func check() {
         guard let service else { return }
-        for program in programs { program.standing.check(service) }
-        let credits = programs.reduce(0) { $0 + $1.standing.credits }
-        let capacity = service.workforces.known(StandingCalls.dispatcher)?.capacity.batches ?? 0
+        for program in programs { program.persistentCalls.check(service) }
+        let credits = programs.reduce(0) { $0 + $1.persistentCalls.credits }
+        let capacity = service.workforces.known(PersistentCalls.dispatcher)?.capacity.batches ?? 0
         record.expect(capacity == credits, "programs take \(credits) batches at once, and \(capacity) are known")
     }
 

@@ -7,7 +7,7 @@ import HeadgateWire
 /// The knowledge that all clients share about their events.
 final class KnownEvents {
     /// The sequence numbers that ids were acknowledged with.
-    var places: [String: SequenceNumber] = [:]
+    var numbers: [String: SequenceNumber] = [:]
     var purged = 0
     /// True if the count of a purge is unknown or not exact.
     var isPurgeUncertain = false
@@ -21,7 +21,7 @@ final class KnownEvents {
     /// Resets the counts for a new life of the daemon.
     func lifeBegan() {
         (purged, isPurgeUncertain) = (0, false)
-        places = places.filter { ledger.safe.contains($0.value) }
+        numbers = numbers.filter { ledger.safe.contains($0.value) }
     }
 
     /// Returns a new id, or one that was used before.
@@ -51,7 +51,7 @@ final class SimulatedClient {
         case trackMany(Int)
         case purge
         case awaitedFlush
-        case way(FarSide, isPaused: Bool)
+        case pause(FarSide, isPaused: Bool)
         case told((Answer) -> Void)
         /// Calls the closure with the result, or nil if the request was refused.
         case looked((DataObject?) -> Void)
@@ -108,7 +108,7 @@ final class SimulatedClient {
 
     /// The side whose pause is the only outstanding answer.
     var pausing: FarSide? {
-        guard owed.count == 1, owedNulls == 0, case .way(let side, isPaused: true)? = owed.values.first else {
+        guard owed.count == 1, owedNulls == 0, case .pause(let side, isPaused: true)? = owed.values.first else {
             return nil
         }
         return side
@@ -334,13 +334,13 @@ final class SimulatedClient {
     private func refused(_ request: Request, _ answer: DataObject) {
         if case .told(let tell) = request { tell(.refused(reason(of: answer) ?? "error", data(of: answer) ?? [:])) }
         if case .purge = request { events.isPurgeUncertain = true }
-        if case .way(let side, true) = request { closed(side, isKept: false) }
+        if case .pause(let side, true) = request { closed(side, isKept: false) }
         if case .looked(let look) = request { look(nil) }
     }
 
     /// Records that a dispatcher is certainly paused, unless a resume is outstanding.
     private func closed(_ side: FarSide, isKept: Bool) {
-        let isAsked = owed.values.contains { if case .way(let other, false) = $0 { other === side } else { false } }
+        let isAsked = owed.values.contains { if case .pause(let other, false) = $0 { other === side } else { false } }
         guard !isAsked, !side.isRemoved else { return }
         side.isPaused = true
         side.isPauseKept = isKept
@@ -355,12 +355,12 @@ final class SimulatedClient {
             guard case .array(let ids)? = result["ids"] else { return record.expect(false, "no ids") }
             record.expect(ids.count == count, "\(number) is told \(ids.count) of \(count) ids")
             if result["unrouted"].flatMap(Int.init(dataItem:)) == count { return unrouted() }
-            for end in ["first_seq", "last_seq"] { isSafe(place(result, end)) }
+            for end in ["first_seq", "last_seq"] { isSafe(sequenceNumber(result, end)) }
         case .purge:
             let count = result["purged"].flatMap(Int.init(dataItem:)) ?? -1
             events.purged += count
             if count > 0 { record.count(.purged) }
-        case .way(let side, let isPaused):
+        case .pause(let side, let isPaused):
             if isPaused { closed(side, isKept: true) } else { side.isResumeKept = true }
         case .told(let tell): tell(.result(result))
         case .looked(let look): look(result)
@@ -372,23 +372,23 @@ final class SimulatedClient {
         }
     }
 
-    private func place(_ result: DataObject, _ name: String) -> SequenceNumber? {
+    private func sequenceNumber(_ result: DataObject, _ name: String) -> SequenceNumber? {
         result[name].flatMap(Int.init(dataItem:)).map { SequenceNumber($0) }
     }
 
     /// Checks that an acknowledged event is stored.
-    private func isSafe(_ place: SequenceNumber?) {
-        let isSafe = place.map(events.ledger.maySayAcknowledged) ?? false
-        record.expect(isSafe, "\(number) has \(String(describing: place)) acknowledged, which is not safe")
+    private func isSafe(_ sequenceNumber: SequenceNumber?) {
+        let isSafe = sequenceNumber.map(events.ledger.maySayAcknowledged) ?? false
+        record.expect(isSafe, "\(number) has \(String(describing: sequenceNumber)) acknowledged, which is not safe")
     }
 
     /// Checks that an id always has the same sequence number.
     private func acknowledged(_ event: String, _ result: DataObject) {
         if result["unrouted"] != nil { return unrouted() }
-        let place = place(result, "seq")
-        isSafe(place)
-        record.expect(events.places[event] ?? place == place, "\(event) has two places")
-        events.places[event] = place
+        let sequenceNumber = sequenceNumber(result, "seq")
+        isSafe(sequenceNumber)
+        record.expect(events.numbers[event] ?? sequenceNumber == sequenceNumber, "\(event) has two sequence numbers")
+        events.numbers[event] = sequenceNumber
         if result["duplicate"] != nil { record.count(.duplicate) }
     }
 

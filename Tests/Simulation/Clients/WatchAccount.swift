@@ -184,7 +184,7 @@ struct WatchedState {
     }
 
     /// For each dispatcher, its state and the reasons for it.
-    var ways: [String: [DataItem?]] {
+    var states: [String: [DataItem?]] {
         dispatchers.mapValues { entry in ["state", "blocked_by", "flushing"].map { entry[$0] } }
     }
 

@@ -177,9 +177,9 @@ final class WatchClients: Actor, Duty {
             scheduler.endTurn()
             crowd.read()
             guard watch.isOn, let service else { return }
-            if watch.known.ways == WatchedState(service).ways { return }
+            if watch.known.states == WatchedState(service).states { return }
         }
-        record.expect(false, "\(watch.client.number) is not told in time of the ways")
+        record.expect(false, "\(watch.client.number) is not notified in time of states")
     }
 
     private func expectToKnow(_ watch: WatchAccount) {

@@ -135,7 +135,7 @@ final class FarSide: Sender {
 
     func send(_ batch: Batch, then: @escaping (SendResult) -> Void) {
         record.note("\(id) gets \(batch.events.map(\.sequenceNumber))")
-        record.expect(!isPaused && !isOffline, "\(id) gets a batch through a closed way")
+        record.expect(!isPaused && !isOffline, "\(id) gets a batch although the dispatcher is blocked")
         record.expect(!isGone, "\(id) gets a batch, and was removed")
         record.expect(!isHeld, "\(id) gets a batch, and refused the dispatcher")
         record.expect(closing() == nil, "\(id) gets a batch, and \(closing() ?? "") is closed")
@@ -173,17 +173,17 @@ final class FarSide: Sender {
     }
 
     private func timeOut(_ number: Int) {
-        guard let place = waiting.firstIndex(where: { $0.batch.number == number }) else { return }
+        guard let index = waiting.firstIndex(where: { $0.batch.number == number }) else { return }
         record.count(.timedOut)
-        answer(place, .noAnswer(cause: "timed out"))
+        answer(index, .noAnswer(cause: "timed out"))
     }
 
     /// Answers one batch if there is any.
     func answerOne() {
-        let places = waiting.indices.filter { isWell || !silent.contains(waiting[$0].batch.number) }
-        guard !places.isEmpty else { return }
-        let place = record.pick(places)
-        answer(place, isWell ? .delivered : result(for: waiting[place].batch))
+        let indexes = waiting.indices.filter { isWell || !silent.contains(waiting[$0].batch.number) }
+        guard !indexes.isEmpty else { return }
+        let index = record.pick(indexes)
+        answer(index, isWell ? .delivered : result(for: waiting[index].batch))
     }
 
     /// Delivers all batches.
@@ -235,8 +235,8 @@ final class FarSide: Sender {
         ])
     }
 
-    private func answer(_ place: Int, _ result: SendResult) {
-        let (batch, begin, then) = waiting.remove(at: place)
+    private func answer(_ index: Int, _ result: SendResult) {
+        let (batch, begin, then) = waiting.remove(at: index)
         record.note("\(id) answers \(batch.events.map(\.sequenceNumber)) \(result)")
         if result.says { charges.heard(from: begin, to: scheduler.now) }
         account(batch, result)

@@ -46,17 +46,17 @@ struct Patience {
 /// The model of the clock for `max_retry_age` in one life of the daemon. It counts the time of each attempt until its
 /// answer, and the waits that answers cause.
 struct HeardTime {
-    private var stretches: [(start: Instant, end: Instant)] = []
+    private var spans: [(start: Instant, end: Instant)] = []
 
     mutating func heard(from start: Instant, to end: Instant) {
-        stretches.append((start, end))
+        spans.append((start, end))
     }
 
     /// Returns the counted time in an interval. Overlaps count once.
     func between(_ start: Instant, _ end: Instant) -> Duration {
         var (sum, through) = (Duration.zero, start)
-        for stretch in stretches.sorted(by: { $0.start < $1.start }) {
-            let (from, to) = (max(stretch.start, through), min(stretch.end, end))
+        for span in spans.sorted(by: { $0.start < $1.start }) {
+            let (from, to) = (max(span.start, through), min(span.end, end))
             guard from < to else { continue }
             sum += to - from
             through = to

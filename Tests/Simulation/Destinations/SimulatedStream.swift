@@ -44,9 +44,9 @@ final class SimulatedStream: MessagePublisher, @unchecked Sendable {
             return record.expect(false, "what goes out is no batch")
         }
         let known = flights.firstIndex { $0.number == flight }
-        let place = known ?? flights.count
+        let index = known ?? flights.count
         if known == nil { flights.append(Flight(number: flight, batch: batch, said: batch.events.map { _ in nil })) }
-        flights[place].ready += link.take(batch.events.count, of: flight)
+        flights[index].ready += link.take(batch.events.count, of: flight)
     }
 
     func close() {
@@ -56,8 +56,8 @@ final class SimulatedStream: MessagePublisher, @unchecked Sendable {
     /// Ends a batch.
     /// - Returns: The outcomes of its events.
     func end(_ batch: Batch) -> [EventOutcome] {
-        guard let place = flights.firstIndex(where: { $0.batch.number == batch.number }) else { return [] }
-        return flights.remove(at: place).said.map { $0 ?? .retry(cause: "nothing was said", charged: false) }
+        guard let index = flights.firstIndex(where: { $0.batch.number == batch.number }) else { return [] }
+        return flights.remove(at: index).said.map { $0 ?? .retry(cause: "nothing was said", charged: false) }
     }
 
     // MARK: The thread of libnats
@@ -66,10 +66,10 @@ final class SimulatedStream: MessagePublisher, @unchecked Sendable {
 
     /// Publishes the next message.
     func publishOne() {
-        let places = flights.indices.filter { !flights[$0].ready.isEmpty }
-        guard let link, !places.isEmpty else { return }
-        let place = record.pick(places)
-        let message = flights[place].ready.removeFirst()
+        let indexes = flights.indices.filter { !flights[$0].ready.isEmpty }
+        guard let link, !indexes.isEmpty else { return }
+        let index = record.pick(indexes)
+        let message = flights[index].ready.removeFirst()
         record.expect(link.batch(of: message.flight) != nil, "a batch is over, and nobody was told")
         messages.append(message)
         // Sometimes libnats rejects the message.
@@ -93,8 +93,8 @@ final class SimulatedStream: MessagePublisher, @unchecked Sendable {
 
     private func tell(_ message: MessageFlights.Message, _ outcome: EventOutcome) {
         messages.removeAll { $0 == message }
-        if let place = flights.firstIndex(where: { $0.number == message.flight }) {
-            flights[place].said[message.event] = outcome
+        if let index = flights.firstIndex(where: { $0.number == message.flight }) {
+            flights[index].said[message.event] = outcome
         } else {
             record.count(.streamLate)
         }
@@ -102,7 +102,7 @@ final class SimulatedStream: MessagePublisher, @unchecked Sendable {
         answer.outcome = outcome
         link?.answer(message, answer)
         let isOver = flights.contains { $0.number == message.flight && !$0.said.contains(nil) }
-        record.expect(!isOver, "the stream has answered for a batch, which is still on its way")
+        record.expect(!isOver, "the stream has answered for a batch, which is still in flight")
     }
 
     /// Loses the connection: published messages get no outcome, or a late one.

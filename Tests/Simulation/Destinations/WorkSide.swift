@@ -91,10 +91,10 @@ final class WorkSide: SenderWitness {
         let before = delivered()
         then(result)
         record.note("\(lane.id) has \(batch.events.map(\.sequenceNumber)) \(result)")
-        guard let place = jobs.firstIndex(where: { $0.batch.number == batch.number }) else {
+        guard let index = jobs.firstIndex(where: { $0.batch.number == batch.number }) else {
             return record.expect(false, "\(lane.id) ends a batch twice")
         }
-        let job = jobs.remove(at: place)
+        let job = jobs.remove(at: index)
         ended.append(job)
         let isInTime = scheduler.now <= job.begin + terms.lease
         record.expect(isInTime, "\(lane.id) waits longer for a batch than a lease")
@@ -150,11 +150,11 @@ final class WorkSide: SenderWitness {
     /// Records that a worker has read a batch. The batch may have ended already and be in flight again.
     func read(_ loan: Loan) {
         loan.mayHaveEnded = ended.contains { isAll(loan, of: $0) }
-        guard let place = jobs.firstIndex(where: { isAll(loan, of: $0) }) else { return }
-        let events = jobs[place].batch.events
+        guard let index = jobs.firstIndex(where: { isAll(loan, of: $0) }) else { return }
+        let events = jobs[index].batch.events
         record.expect(events.map(\.plainId) == loan.ids, "\(lane.id) gives \(loan.ids) as another batch")
         if events.contains(where: { losses[$0.sequenceNumber] != nil }) { record.count(.workTakenOver) }
-        jobs[place].loans.append(loan)
+        jobs[index].loans.append(loan)
     }
 
     private func isAll(_ loan: Loan, of job: Job) -> Bool {

@@ -131,7 +131,7 @@ final class Fillers: Actor {
     /// Checks, after everything has ended, that events are accepted again.
     func expectRoom() {
         guard !lacksRoomForLetters else { return }
-        purgeLetters()
+        purgeDeadLetters()
         for _ in 0..<5 {
             guard let client = world.idle() else { return }
             let before = refusals
@@ -144,7 +144,7 @@ final class Fillers: Actor {
     }
 
     /// Deletes the dead letters, which legitimately use room.
-    private func purgeLetters() {
+    private func purgeDeadLetters() {
         guard let client = world.idle() else { return }
         isPurged = false
         askToPurge(client)

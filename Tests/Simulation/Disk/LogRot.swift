@@ -30,28 +30,29 @@ struct LogRot {
         bytes[LogHeader.size...].withUnsafeBytes { bytes in
             let start = LogPosition(segment: header.number, offset: LogHeader.size)
             var scan = LogScan(bytes, from: start, behind: header.checksum)
-            var all: [(frame: LogFrame, place: Int, pieces: LogGroup.Pieces?)] = []
+            var all: [(frame: LogFrame, position: Int, pieces: LogGroup.Pieces?)] = []
             var holes: [Int] = []
             while let found = scan.next() {
                 switch found {
                 case .hole(let range): holes.append(range.lowerBound)
-                case .frame(let frame, let place):
-                    let content = scan.content(of: frame, at: place)
-                    all.append((frame, place, try? LogGroup.Pieces(content, frame.kind)))
+                case .frame(let frame, let position):
+                    let content = scan.content(of: frame, at: position)
+                    all.append((frame, position, try? LogGroup.Pieces(content, frame.kind)))
                 }
             }
             let telling = all.filter { !inLife || $0.frame.kind == .group }
             let sure = header.use == .copy ? Int.max : telling.map(\.frame.certain).max() ?? 0
             frames = all.compactMap { found in
-                guard let pieces = found.pieces, pieces.isAlone, found.place < sure || found.place == all.last?.place
+                guard let pieces = found.pieces, pieces.isAlone,
+                    found.position < sure || found.position == all.last?.position
                 else { return nil }
-                let begin = found.place + LogFrame.headerSize
+                let begin = found.position + LogFrame.headerSize
                 return Frame(
-                    range: begin..<begin + found.frame.length, events: pieces.events, isLast: found.place >= sure,
+                    range: begin..<begin + found.frame.length, events: pieces.events, isLast: found.position >= sure,
                     segment: header.number)
             }
             guard let end = holes.first(where: { $0 >= sure }) else { return }
-            cutOff = all.filter { $0.place > end }.compactMap(\.pieces).flatMap(\.events)
+            cutOff = all.filter { $0.position > end }.compactMap(\.pieces).flatMap(\.events)
         }
     }
 }

@@ -73,8 +73,8 @@ final class Rot {
         strikes += 1
         record.count(frame.isLast ? .lastFrameRotted : .frameRotted)
         record.note("a frame with \(frame.events) rots")
-        let place = record.number(frame.range.lowerBound...frame.range.upperBound - 1)
-        node.rot(at: place, bit: 1 << UInt8(record.number(0...7)))
+        let offset = record.number(frame.range.lowerBound...frame.range.upperBound - 1)
+        node.rot(at: offset, bit: 1 << UInt8(record.number(0...7)))
         damaged.formUnion(frame.events)
         // The frame may have been the confirmation of earlier frames.
         if frame.isLast { doubt(platter) }

@@ -33,9 +33,9 @@ final class SimulatedMedium {
         }
 
         /// Flips a bit, both on the disk and in what programs read.
-        func rot(at place: Int, bit: UInt8) {
-            bytes[place] ^= bit
-            if place < durable.count { durable[place] ^= bit }
+        func rot(at offset: Int, bit: UInt8) {
+            bytes[offset] ^= bit
+            if offset < durable.count { durable[offset] ^= bit }
         }
 
         /// A failed sync: part of the changes is safe, and the system regards all of them as synced.

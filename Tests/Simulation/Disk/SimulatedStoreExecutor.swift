@@ -144,9 +144,9 @@ final class SimulatedStoreExecutor: StoreExecutor {
     }
 
     /// Returns every readable dead letter.
-    func readAllLetters() -> [StoredLetter] {
-        var (letters, query): ([StoredLetter], DeadLetterQuery?) = ([], DeadLetterQuery(limit: 1_000))
-        while let next = query, let page = try? engine?.readLetters(next).get() {
+    func readAllLetters() -> [StoredDeadLetter] {
+        var (letters, query): ([StoredDeadLetter], DeadLetterQuery?) = ([], DeadLetterQuery(limit: 1_000))
+        while let next = query, let page = try? engine?.readDeadLetters(next).get() {
             letters += page.letters
             query?.after = page.next ?? 0
             if page.next == nil { query = nil }

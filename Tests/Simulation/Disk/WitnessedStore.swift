@@ -20,11 +20,11 @@ final class WitnessedStore: EventStore {
     /// True if a read has no answer yet.
     var isReading: Bool { reads > 0 }
     /// Called with the contents of an opened store.
-    private let opened: (StoredState, [Chunk], [StoredLetter]) -> Void
+    private let opened: (StoredState, [Chunk], [StoredDeadLetter]) -> Void
 
     init(
         _ disk: SimulatedDisk, _ scene: Scene, _ scheduler: SimulatedScheduler, _ ledger: Ledger,
-        opened: @escaping (StoredState, [Chunk], [StoredLetter]) -> Void
+        opened: @escaping (StoredState, [Chunk], [StoredDeadLetter]) -> Void
     ) {
         var options = DiskEventStore.Options(directory: "/data", durability: scene.durability)
         options.disk = disk
@@ -61,7 +61,7 @@ final class WitnessedStore: EventStore {
     }
 
     /// All dead letters, regardless of the disk's condition.
-    var allLetters: [StoredLetter] { disk.whileWell { executor.readAllLetters() } }
+    var allLetters: [StoredDeadLetter] { disk.whileWell { executor.readAllLetters() } }
 
     var letters: Tally { store.letters }
 
@@ -96,12 +96,12 @@ final class WitnessedStore: EventStore {
             })
     }
 
-    func readAged(_ stretch: AgedRange, then: @escaping (Result<Chunk?, StoreFault>) -> Void) {
-        store.readAged(stretch, then: later(then))
+    func readAged(_ range: AgedRange, then: @escaping (Result<Chunk?, StoreFault>) -> Void) {
+        store.readAged(range, then: later(then))
     }
 
-    func readLetters(_ query: DeadLetterQuery, then: @escaping (Result<LetterPage, StoreFault>) -> Void) {
-        store.readLetters(
+    func readDeadLetters(_ query: DeadLetterQuery, then: @escaping (Result<StoredDeadLetterPage, StoreFault>) -> Void) {
+        store.readDeadLetters(
             query,
             then: later { [ledger] result in
                 if case .success(let page) = result { ledger.letters.read(page) }
@@ -109,9 +109,9 @@ final class WitnessedStore: EventStore {
             })
     }
 
-    func purgeLetters(_ query: DeadLetterQuery, then: @escaping (Result<Int, StoreFault>) -> Void) {
+    func purgeDeadLetters(_ query: DeadLetterQuery, then: @escaping (Result<Int, StoreFault>) -> Void) {
         ledger.letters.purging(query)
-        store.purgeLetters(
+        store.purgeDeadLetters(
             query,
             then: later { [self] result in
                 if !disk.isDown, executor.isOpen { ledger.letters.purged(query, try? result.get(), allLetters) }

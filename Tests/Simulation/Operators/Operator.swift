@@ -8,8 +8,8 @@ final class Operator: Actor {
     private let scheduler: SimulatedScheduler
     private let crowd: ClientFleet
     private let sides: [FarSide]
-    private let letters: LetterDesk
-    private let settings: SettingsDesk
+    private let letters: DeadLetterOperator
+    private let settings: SettingsOperator
     private let rules: RuleAccount?
     private let changesSettings: Bool
     private var connection: SimulatedClient?
@@ -20,8 +20,8 @@ final class Operator: Actor {
         _ scene: Scene, _ file: ConfigurationFile?
     ) {
         (self.record, self.scheduler) = (record, scheduler)
-        letters = LetterDesk(record, ledger.letters)
-        settings = SettingsDesk(record, sides, scene, ledger.orphans, file)
+        letters = DeadLetterOperator(record, ledger.letters)
+        settings = SettingsOperator(record, sides, scene, ledger.orphans, file)
         changesSettings = scene.changesSettings
         rules = ledger.rules
         self.crowd = crowd
@@ -83,7 +83,7 @@ final class Operator: Actor {
             (side.isHeld, side.isResumeKept) = (false, false)
             let isFlushable = record.oneIn(3)
             if isFlushable { side.isPaused = false }
-            let request = isFlushable ? SimulatedClient.Request.other : .way(side, isPaused: true)
+            let request = isFlushable ? SimulatedClient.Request.other : .pause(side, isPaused: true)
             connection.ask("dispatcher.pause", #"{"id":"\#(side.id)","flushable":\#(isFlushable)}"#, request)
         default: resume(side)
         }
@@ -93,7 +93,7 @@ final class Operator: Actor {
     private func resume(_ side: FarSide) {
         side.isPaused = false
         side.isHeld = false
-        connection?.ask("dispatcher.resume", #"{"id":"\#(side.id)"}"#, .way(side, isPaused: false))
+        connection?.ask("dispatcher.resume", #"{"id":"\#(side.id)"}"#, .pause(side, isPaused: false))
     }
 
     var isQuiet: Bool { !settings.isWaiting }

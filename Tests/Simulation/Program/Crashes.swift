@@ -13,14 +13,14 @@ enum Crashes {
                 // A signal handler must not allocate, so the digits are written in place.
                 var digits: (UInt64, UInt64, UInt64) = (0, 0, 0)
                 withUnsafeMutableBytes(of: &digits) { buffer in
-                    var (rest, place) = (Crashes.seed, buffer.count)
+                    var (rest, index) = (Crashes.seed, buffer.count)
                     repeat {
-                        place -= 1
-                        buffer[place] = UInt8(ascii: "0") + UInt8(rest % 10)
+                        index -= 1
+                        buffer[index] = UInt8(ascii: "0") + UInt8(rest % 10)
                         rest /= 10
-                    } while rest > 0 && place > 0
+                    } while rest > 0 && index > 0
                     _ = write(STDOUT_FILENO, "HEADGATE_SEED=", 14)
-                    _ = write(STDOUT_FILENO, buffer.baseAddress! + place, buffer.count - place)
+                    _ = write(STDOUT_FILENO, buffer.baseAddress! + index, buffer.count - index)
                     _ = write(STDOUT_FILENO, ": the program dies\n", 19)
                 }
                 signal(number, SIG_DFL)

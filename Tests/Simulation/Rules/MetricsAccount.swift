@@ -55,15 +55,15 @@ struct MetricsAccount {
         record.expect(events == gate.counts.all, "the metrics have other counters than status")
         record.expect(whole("headgate_store_events") == gate.stored.events, "the metrics have other events stored")
         for summary in gate.dispatcherSummaries {
-            check(summary, onTheirWay: gate.dispatchers[summary.id]?.batchesInFlight ?? 0, record)
+            check(summary, inFlight: gate.dispatchers[summary.id]?.batchesInFlight ?? 0, record)
         }
         for (name, series) in samples {
             for (labels, sample) in series { checkBuckets(of: name, labels, sample, record) }
         }
     }
 
-    /// - Parameter onTheirWay: The number of batches in flight, one of which may have no unsettled events left.
-    private func check(_ summary: DispatcherSummary, onTheirWay: Int, _ record: Record) {
+    /// - Parameter inFlight: The number of batches in flight, one of which may have no unsettled events left.
+    private func check(_ summary: DispatcherSummary, inFlight: Int, _ record: Record) {
         let id = summary.id
         func told(_ name: String) -> Int? { whole("headgate_dispatcher_" + name, [id]) }
         record.expect(dispatcher(id) == summary.counters, "\(id): the metrics have other counters")
@@ -76,12 +76,12 @@ struct MetricsAccount {
         }
         let batches = whole("headgate_batch_events", [id], "count") ?? 0
         record.expect(
-            attempts + onTheirWay == batches,
-            "\(id): \(attempts) attempts of \(batches) batches, \(onTheirWay) on their way")
+            attempts + inFlight == batches,
+            "\(id): \(attempts) attempts of \(batches) batches, \(inFlight) in flight")
         let closed = (samples["headgate_barrier_closed"] ?? [:]).filter { $0.key.last == id && $0.value.isClosed }
         let isOpen = told("open") == 1
         record.expect(isOpen || !closed.isEmpty, "\(id) is held, and no barrier is closed")
-        record.expect(isOpen == summary.isOpen, "\(id): the metrics have another way")
+        record.expect(isOpen == summary.isOpen, "\(id): the metrics have another state")
     }
 
     private func checkBuckets(of name: String, _ labels: [String], _ sample: DataItem, _ record: Record) {

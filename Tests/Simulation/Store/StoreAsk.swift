@@ -7,7 +7,7 @@ enum StoreAsk {
     case append(AppendGroup)
     case write([StoreChange])
     case read(after: SequenceNumber)
-    case purgeLetters(DeadLetterQuery)
+    case purgeDeadLetters(DeadLetterQuery)
     case rekey
     case close
 
@@ -18,8 +18,8 @@ enum StoreAsk {
         case .append(let group): .append(group) { tell(.done($0)) }
         case .write(let changes): .write(changes) { tell(.done($0)) }
         case .read(let number): .ask({ $0.read(after: number) }, then: { tell(.read($0)) })
-        case .purgeLetters(let query):
-            .ask(isAboutLetters: true, { $0.purgeLetters(query) }, then: { tell(.purged($0)) })
+        case .purgeDeadLetters(let query):
+            .ask(isAboutLetters: true, { $0.purgeDeadLetters(query) }, then: { tell(.purged($0)) })
         case .rekey: .ask({ $0.rekey(nil) }, then: { tell(.rekeyed($0)) })
         case .close: .close { tell(.closed) }
         }

@@ -10,7 +10,7 @@ struct StoreBook {
         let route: RouteNumber
     }
 
-    struct LetterKey: Hashable {
+    struct DeadLetterKey: Hashable {
         let dispatcher: DispatcherNumber
         let number: SequenceNumber
 
@@ -18,7 +18,7 @@ struct StoreBook {
             (self.dispatcher, self.number) = (dispatcher, number)
         }
 
-        init(_ letter: StoredLetter) {
+        init(_ letter: StoredDeadLetter) {
             self.init(dispatcher: letter.letter.dispatcher, number: letter.letter.sequenceNumber)
         }
     }
@@ -28,8 +28,8 @@ struct StoreBook {
     private(set) var events: [SequenceNumber: Perhaps<Offer>] = [:]
     /// All events that were ever offered under a number.
     private var offers: [SequenceNumber: [Offer]] = [:]
-    private(set) var letters: [LetterKey: Perhaps<DeadLetter>] = [:]
-    private(set) var letterNumbers: [LetterNumber: LetterKey] = [:]
+    private(set) var letters: [DeadLetterKey: Perhaps<DeadLetter>] = [:]
+    private(set) var letterNumbers: [DeadLetterNumber: DeadLetterKey] = [:]
     private(set) var ids: [SequenceNumber: Perhaps<RecentIDs>] = [:]
     private(set) var kept: [String: Perhaps<[UInt8]>] = [:]
     /// The newest stored event.
@@ -83,10 +83,10 @@ struct StoreBook {
                 return next
             }
         case .deadLetter(let letter):
-            let key = LetterKey(dispatcher: letter.dispatcher, number: letter.sequenceNumber)
+            let key = DeadLetterKey(dispatcher: letter.dispatcher, number: letter.sequenceNumber)
             letters[key, default: Perhaps()].change(isDone) { _ in letter }
         // Not used in these histories.
-        case .limitLetters: break
+        case .limitDeadLetters: break
         case .trim(let through): trimmed = max(trimmed, through)
         case .forgetRoutes(let numbers):
             for number in numbers { routes[number, default: Perhaps()].change(isDone) { _ in nil } }
@@ -100,20 +100,20 @@ struct StoreBook {
     mutating func purge(_ query: DeadLetterQuery, _ isDone: Bool) {
         for (number, key) in letterNumbers {
             guard case .some(let letter?) = letters[key]?.values.first(where: { $0 != nil }) else { continue }
-            if query.includes(StoredLetter(number: number, letter: letter)) { removeLetter(key, isDone) }
+            if query.includes(StoredDeadLetter(number: number, letter: letter)) { removeLetter(key, isDone) }
         }
     }
 
-    private mutating func removeLetter(_ key: LetterKey, _ isDone: Bool) {
+    private mutating func removeLetter(_ key: DeadLetterKey, _ isDone: Bool) {
         letters[key, default: Perhaps()].change(isDone) { _ in nil }
     }
 
     // MARK: Required contents
 
     /// Returns the events that must exist and that a dispatcher certainly needs, ascending.
-    func needed(after place: SequenceNumber) -> [SequenceNumber] {
+    func needed(after position: SequenceNumber) -> [SequenceNumber] {
         events.compactMap { number, event in
-            guard number > max(place, trimmed), event.isThere, let route = event.values.first??.route else {
+            guard number > max(position, trimmed), event.isThere, let route = event.values.first??.route else {
                 return nil
             }
             return isNeeded(number, route) ? number : nil
@@ -144,9 +144,9 @@ struct StoreBook {
     }
 
     /// Checks dead letters that were read, and records their numbers.
-    mutating func check(_ found: [StoredLetter], _ record: Record) {
+    mutating func check(_ found: [StoredDeadLetter], _ record: Record) {
         for letter in found {
-            let key = LetterKey(letter)
+            let key = DeadLetterKey(letter)
             record.insist(
                 letters[key]?.mayBe(letter.letter) == true,
                 "the letter \(letter.number), of \(key.number), is not one that was put aside")
@@ -159,14 +159,14 @@ struct StoreBook {
     /// Forgets the numbers of dead letters, since the number of a lost one is given again.
     mutating func forgetLetterNumbers() { letterNumbers = [:] }
 
-    mutating func learn(_ found: [StoredLetter]) {
-        for letter in found { letterNumbers[letter.number] = LetterKey(letter) }
+    mutating func learn(_ found: [StoredDeadLetter]) {
+        for letter in found { letterNumbers[letter.number] = DeadLetterKey(letter) }
     }
 
     /// Checks the contents after a start, which are certain from then on.
     /// - Parameter isLax: True if the newest contents may be lost.
     mutating func reopened(
-        _ state: StoredState, _ chunks: [Chunk], _ table: [StoredLetter], isLax: Bool, _ record: Record
+        _ state: StoredState, _ chunks: [Chunk], _ table: [StoredDeadLetter], isLax: Bool, _ record: Record
     ) {
         checkWhole(state, chunks, isLax, record)
         if isLax {
@@ -215,7 +215,7 @@ struct StoreBook {
         }
     }
 
-    private func checkValues(_ state: StoredState, _ table: [StoredLetter], _ record: Record) {
+    private func checkValues(_ state: StoredState, _ table: [StoredDeadLetter], _ record: Record) {
         for (number, dispatcher) in dispatchers {
             let found = state.dispatchers.first { $0.number == number }
             record.insist(
@@ -231,7 +231,7 @@ struct StoreBook {
             let found = state.recentIDs.first { $0.lastSequenceNumber == number }
             record.insist(ids.mayBe(found), "the ids of \(number) are \(found == nil ? "lost" : "others")")
         }
-        let keys = Set(table.map { LetterKey($0) })
+        let keys = Set(table.map { DeadLetterKey($0) })
         record.insist(keys.count == table.count, "a letter is there twice")
         for (key, letter) in letters where letter.isThere {
             record.insist(keys.contains(key), "the letter of \(key.number) for \(key.dispatcher) is lost")
@@ -240,7 +240,7 @@ struct StoreBook {
         record.insist(made.isEmpty, "the store made up \(made)")
     }
 
-    private mutating func adopt(_ state: StoredState, _ chunks: [Chunk], _ table: [StoredLetter]) {
+    private mutating func adopt(_ state: StoredState, _ chunks: [Chunk], _ table: [StoredDeadLetter]) {
         dispatchers = Dictionary(uniqueKeysWithValues: state.dispatchers.map { ($0.number, Perhaps($0)) })
         routes = state.routes.mapValues { Perhaps($0) }
         kept = state.kept.mapValues { Perhaps($0) }
@@ -250,6 +250,6 @@ struct StoreBook {
             found.map { ($0.sequenceNumber, Perhaps(Offer(record: $0.record, route: $0.route))) },
             uniquingKeysWith: { $1 })
         newest = state.lastSequenceNumber
-        letters = Dictionary(table.map { (LetterKey($0), Perhaps($0.letter)) }) { $1 }
+        letters = Dictionary(table.map { (DeadLetterKey($0), Perhaps($0.letter)) }) { $1 }
     }
 }

@@ -117,7 +117,7 @@ final class StoreHistory {
         case 50...57: ask(queue.somethingElse(record))
         case 58...79: turn()
         case 80...83: read()
-        case 84...85: readLetters()
+        case 84...85: readDeadLetters()
         case 86...90: trouble()
         case 91...94: calm()
         case 95 where keys?.rekeys() == true: ask(.rekey)
@@ -168,19 +168,19 @@ final class StoreHistory {
     }
 
     @discardableResult
-    private func look() -> [StoredLetter] {
+    private func look() -> [StoredDeadLetter] {
         let letters = disk.whileWell { executor.readAllLetters() }
         queue.found(letters, record)
         if !letters.isEmpty { record.count(.lettersListed) }
         return letters
     }
 
-    private func readLetters() {
+    private func readDeadLetters() {
         let letters = look()
         guard !letters.isEmpty, record.oneIn(2) else { return }
         var query = DeadLetterQuery(dispatcher: record.oneIn(2) ? letters[0].letter.dispatcher : nil, limit: .max)
         query.through = letters[record.number(0...letters.count - 1)].number
-        ask(.purgeLetters(query))
+        ask(.purgeDeadLetters(query))
     }
 
     /// Carries out all requests, and closes the store.
@@ -238,7 +238,7 @@ final class StoreHistory {
     /// Settles all events in small steps and deletes the dead letters, after which there must be room.
     private func makeRoom() {
         look()
-        ask(.purgeLetters(DeadLetterQuery(limit: .max)))
+        ask(.purgeDeadLetters(DeadLetterQuery(limit: .max)))
         quiet()
         while record.violation == nil, let job = queue.settlingSome(record) {
             ask(job)
@@ -251,22 +251,22 @@ final class StoreHistory {
         }
         record.insist(!queue.lacksRoom, "there is no room to say that all is settled")
         look()
-        ask(.purgeLetters(DeadLetterQuery(limit: .max)))
+        ask(.purgeDeadLetters(DeadLetterQuery(limit: .max)))
         quiet()
     }
 
     /// Checks that reading through the store returns every needed event.
     private func readOn() {
         let needed = queue.book.needed(after: 0)
-        var (found, place): ([SequenceNumber], SequenceNumber) = ([], 0)
+        var (found, position): ([SequenceNumber], SequenceNumber) = ([], 0)
         while record.violation == nil {
             queue.lastRead = nil
-            put(.read(after: place))
+            put(.read(after: position))
             quiet()
             guard let chunk = queue.lastRead else { break }
-            record.insist(chunk.lastSequenceNumber > place, "what is read behind \(place) ends there")
+            record.insist(chunk.lastSequenceNumber > position, "what is read behind \(position) ends there")
             found += chunk.map(\.sequenceNumber)
-            place = chunk.lastSequenceNumber
+            position = chunk.lastSequenceNumber
         }
         let missing = Set(needed).subtracting(found)
         record.insist(missing.isEmpty, "\(missing.sorted()) are needed, and not read")
@@ -279,7 +279,7 @@ extension StoreAsk {
         case .append(let group):
             "\(group.chunk.firstSequenceNumber)...\(group.chunk.lastSequenceNumber) behind \(group.behind)"
         case .write(let changes): changes.map(\.inWords).joined(separator: ", ")
-        case .purgeLetters(let query): "no letters through \(query.through)"
+        case .purgeDeadLetters(let query): "no letters through \(query.through)"
         default: "something"
         }
     }

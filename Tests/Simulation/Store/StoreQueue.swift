@@ -34,9 +34,9 @@ struct StoreQueue {
     private var newRoutes: [RouteNumber: [DispatcherNumber]] = [:]
     private var initialState = InitialState()
     /// Events that were dead-lettered.
-    private var dead: Set<StoreBook.LetterKey> = []
+    private var dead: Set<StoreBook.DeadLetterKey> = []
     /// Numbers of dead letters that were read and probably still exist.
-    private var letters: [LetterNumber] = []
+    private var letters: [DeadLetterNumber] = []
     /// The possible sizes of events, in bytes.
     private let sizes: [Int]
     /// The end of the previous life.
@@ -75,7 +75,7 @@ struct StoreQueue {
 
     // MARK: Restarts
 
-    mutating func began(_ state: StoredState, _ chunks: [Chunk], _ table: [StoredLetter], _ record: Record) {
+    mutating func began(_ state: StoredState, _ chunks: [Chunk], _ table: [StoredDeadLetter], _ record: Record) {
         if case .powerless(.full) = end { book = safeBook }
         book.reopened(state, chunks, table, isLax: isLax, record)
         (safeBook, unsynced, end) = (book, [], .orderly)
@@ -109,7 +109,7 @@ struct StoreQueue {
         switch job {
         case .append(let group): waiting.append(.group(group, dependsOnFailed: false))
         case .write(let changes): waiting.append(.write(changes))
-        case .purgeLetters(let query): waiting.append(.purge(query))
+        case .purgeDeadLetters(let query): waiting.append(.purge(query))
         case .read: waiting.append(.read)
         case .rekey: waiting.append(.rekey)
         case .close: waiting.append(.close)
@@ -132,7 +132,7 @@ struct StoreQueue {
             bytes: (0..<count * 32).map { UInt8(truncatingIfNeeded: Int(given) + $0) })
         let sample = AppendGroup.sample(
             events, size: record.pick(sizes), newRoutes: newRoutes, recentIDs: hasIDs ? ids : nil)
-        var requeued: [LetterNumber] = []
+        var requeued: [DeadLetterNumber] = []
         if !letters.isEmpty, record.oneIn(6) { requeued = [letters.remove(at: record.number(0...letters.count - 1))] }
         let group = sample.with(
             behind: newestOnItsWay ?? book.newest, initialState: initialState,
@@ -186,7 +186,7 @@ struct StoreQueue {
         if next.ranges.count > 4 { next = Settled(through: next.ranges[1].upperBound, and: next.ranges) }
         settled[number] = next
         var changes = [StoreChange.settled(number, next)]
-        let died = StoreBook.LetterKey(dispatcher: number, number: position)
+        let died = StoreBook.DeadLetterKey(dispatcher: number, number: position)
         if position > known.position, record.oneIn(3), dead.insert(died).inserted {
             changes.append(.deadLetter(letter(died, record)))
         }
@@ -216,7 +216,7 @@ struct StoreQueue {
         return .write(record.oneIn(3) ? allSettled + [trim] : [.settled(number, next)])
     }
 
-    private func letter(_ key: StoreBook.LetterKey, _ record: Record) -> DeadLetter {
+    private func letter(_ key: StoreBook.DeadLetterKey, _ record: Record) -> DeadLetter {
         DeadLetter(
             dispatcher: key.dispatcher, sequenceNumber: key.number, reason: .maxAttempts, status: 503, answer: "busy",
             attempts: 3, firstFailedAt: Timestamp(milliseconds: 5), diedAt: Timestamp(milliseconds: 6),
@@ -303,7 +303,7 @@ struct StoreQueue {
 
     // MARK: Answers
 
-    mutating func found(_ table: [StoredLetter], _ record: Record) {
+    mutating func found(_ table: [StoredDeadLetter], _ record: Record) {
         book.check(table, record)
         safeBook.learn(table)
         letters = table.map(\.number)
@@ -355,9 +355,9 @@ struct StoreQueue {
     /// Marks the outstanding groups after a failed one, on which they depend.
     private mutating func markFailed(_ group: AppendGroup) {
         var unsaved = group.newRoutes
-        for (place, asked) in waiting.enumerated() {
+        for (index, asked) in waiting.enumerated() {
             guard case .group(let next, _) = asked else { continue }
-            waiting[place] = .group(next, dependsOnFailed: true)
+            waiting[index] = .group(next, dependsOnFailed: true)
             unsaved.merge(next.newRoutes) { $1 }
         }
         for (route, members) in unsaved where routes[route] != nil { newRoutes[route] = members }

@@ -83,8 +83,8 @@ private final class LogCopyScene {
         for number: DispatcherNumber in 1...2 {
             write(.dispatcher(StoredDispatcher(number: number, id: "d\(number)", settled: Settled(through: 0))))
         }
-        for place in 0..<30 {
-            let isNeeded = place % 5 == 0
+        for index in 0..<30 {
+            let isNeeded = index % 5 == 0
             #expect(append(route: isNeeded ? 2 : 1, size: isNeeded ? 10 : 600) == nil)
             if isNeeded { meant.append(last) }
         }
@@ -153,9 +153,9 @@ private final class LogCopyScene {
         let id = Array("\"e\(number)\"".utf8)
         for path in platter.names.keys.sorted() {
             guard let node = platter.names[path] else { continue }
-            let place = node.bytes.indices.first { node.bytes[$0...].starts(with: id) }
-            guard let place else { continue }
-            node.rot(at: place + 1, bit: 1)
+            let index = node.bytes.indices.first { node.bytes[$0...].starts(with: id) }
+            guard let index else { continue }
+            node.rot(at: index + 1, bit: 1)
             return true
         }
         return false
@@ -169,10 +169,10 @@ private final class LogCopyScene {
 
     /// Returns the readable events of the dispatcher that needs some.
     func needed() -> [SequenceNumber] {
-        var (numbers, place): ([SequenceNumber], SequenceNumber) = ([], 0)
-        while let chunk = try? engine?.read(after: place).get() {
+        var (numbers, index): ([SequenceNumber], SequenceNumber) = ([], 0)
+        while let chunk = try? engine?.read(after: index).get() {
             numbers += chunk.filter { $0.route == 2 }.map(\.sequenceNumber)
-            place = chunk.lastSequenceNumber
+            index = chunk.lastSequenceNumber
         }
         return numbers
     }

@@ -112,10 +112,10 @@ private final class PowerScene {
         let (engine, state) = try kind == .log ? openLog() : openDatabase()
         self.engine = engine
         #expect(state.warnings == [])
-        var (numbers, place): ([SequenceNumber], SequenceNumber) = ([], 0)
-        while let chunk = try engine.read(after: place).get() {
+        var (numbers, position): ([SequenceNumber], SequenceNumber) = ([], 0)
+        while let chunk = try engine.read(after: position).get() {
             numbers += chunk.map(\.sequenceNumber)
-            place = chunk.lastSequenceNumber
+            position = chunk.lastSequenceNumber
         }
         return numbers
     }

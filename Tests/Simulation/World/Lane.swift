@@ -18,9 +18,9 @@ final class Lane {
     var damaged: () -> Set<SequenceNumber> = { [] }
     /// Called when the daemon has dead-lettered an event for its retry age (Behaviour D9).
     var agedOut: (SequenceNumber) -> Void = { _ in }
-    let letters: LetterBook
+    let letters: DeadLetterBook
 
-    init(id: String, record: Record, ages: Ages, letters: LetterBook) {
+    init(id: String, record: Record, ages: Ages, letters: DeadLetterBook) {
         (self.id, self.record, self.ages, self.letters) = (id, record, ages, letters)
     }
 

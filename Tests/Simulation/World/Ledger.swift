@@ -18,7 +18,7 @@ final class Ledger {
     var rot: Rot?
     /// The model of removed dispatchers.
     var orphans: Orphans?
-    private(set) lazy var letters = LetterBook(record) { [unowned self] in ids[$0] ?? "\($0)" }
+    private(set) lazy var letters = DeadLetterBook(record) { [unowned self] in ids[$0] ?? "\($0)" }
     let record: Record
 
     /// - Parameter book: The initial rules, if there are any.
@@ -104,7 +104,7 @@ final class Ledger {
     ///   - lost: by dispatcher, the number of events lost in the previous life.
     ///   - isLax: whether less is promised: the newest may be gone.
     func reopened(
-        _ state: StoredState, _ found: [Chunk], _ table: [StoredLetter],
+        _ state: StoredState, _ found: [Chunk], _ table: [StoredDeadLetter],
         lost: [String: Int], after end: LifeEnd,
         isLax: Bool
     ) {
@@ -155,8 +155,8 @@ final class Ledger {
     }
 
     /// The events dead-lettered in this life.
-    var dead: Set<LetterKey> {
-        Set(lanes.values.flatMap { lane in lane.dead.map { LetterKey(lane: lane.id, number: $0) } })
+    var dead: Set<DeadLetterKey> {
+        Set(lanes.values.flatMap { lane in lane.dead.map { DeadLetterKey(lane: lane.id, number: $0) } })
     }
 
     /// Checks the counters of the whole service at the end.
@@ -176,7 +176,7 @@ final class Ledger {
     }
 
     /// Checks the dead letters at the end.
-    func check(_ table: [StoredLetter], counted: Int) {
+    func check(_ table: [StoredDeadLetter], counted: Int) {
         letters.check(table, dead: dead, counted: counted)
     }
 

@@ -23,7 +23,7 @@ enum Situation: String, CaseIterable {
     case barrierClosed, barrierOfAnother, barrierLeft, barrierKept, barrierListed, exceptionListed
     case programAcknowledged, programResent, programDuplicate, programRefused, programCancelled, programTimedOut
     case programDisconnected, programGone
-    case standingBegan, standingEnded, standingEndedEarly, standingChecked
+    case persistentCallBegan, persistentCallEnded, persistentCallEndedEarly, persistentCallsChecked
     case watcherKnows, watcherSlow, watcherLost, watchEnded, watchRefused, removalTold
     case triedForLong, triedTooLong
     case orphanGivenUp, fileRead, fileRefused

@@ -94,7 +94,7 @@ struct Scene {
             .patched(with: Scene.barriers(record)).patched(with: rules?.settings ?? [:])
             .patched(with: key == nil ? [:] : KeyTerms.settings)
             .patched(with: hasSlowSyncs ? SlowSyncs.settings : [:])
-            .patched(with: hasPrograms ? StandingCalls.settings : [:])
+            .patched(with: hasPrograms ? PersistentCalls.settings : [:])
     }
 
     /// Returns settings that, at times, block dispatches while no client is in the foreground (Behaviour B26).

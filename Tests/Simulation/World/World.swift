@@ -110,10 +110,10 @@ final class World {
 
     private func step() {
         let acts = actors.flatMap(\.acts)
-        var place = record.number(0...acts.reduce(0) { $0 + $1.weight } - 1)
+        var index = record.number(0...acts.reduce(0) { $0 + $1.weight } - 1)
         for act in acts {
-            place -= act.weight
-            if place < 0 {
+            index -= act.weight
+            if index < 0 {
                 act.body()
                 break
             }

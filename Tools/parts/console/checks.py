@@ -53,7 +53,7 @@ def signing_in(scene, browser):
     browser.open(scene.url)
     assert browser.url == scene.origin + "/", browser.url
     assert browser.text("h1") == "Overview"
-    eventually("the picture of the way", lambda: shows(browser, "#way", "archive"))
+    eventually("the picture of the flow", lambda: shows(browser, "#event-flow", "archive"))
     # A link on another site sends no cookie. The refusing page has a link that does.
     browser.open("data:text/html,<a href='%s/barriers'>there</a>" % scene.origin)
     browser.click("a")
@@ -201,11 +201,11 @@ def a_way_closes_and_opens(scene, browser):
     """B10: the page shows a barrier that closes and opens without a reload."""
     browser.open(scene.origin + "/")
     browser.run("window.marker = 1")
-    eventually("a closed way", lambda: shows(browser, "#way", "blocked"))
+    eventually("a blocked dispatcher", lambda: shows(browser, "#event-flow", "blocked"))
     scene.ask("dispatcher.resume", id="archive")
     scene.ask("dispatcher.pause", id="web", reason="look here")
-    gate = "return document.querySelector('#way .lane:nth-child(%d) .channel').getAttribute('aria-label')"
-    lanes = browser.run("return [...document.querySelectorAll('#way h3 a')].map((a) => a.textContent)")
+    gate = "return document.querySelector('#event-flow .lane:nth-child(%d) .channel').getAttribute('aria-label')"
+    lanes = browser.run("return [...document.querySelectorAll('#event-flow h3 a')].map((a) => a.textContent)")
     web = [name for name in lanes if name in ("web", "archive")].index("web") + 1
     eventually("the gate down", lambda: "manual closed" in browser.run(gate % web))
     scene.ask("dispatcher.resume", id="web")
@@ -297,13 +297,13 @@ def daemon_killed(scene, browser):
     eventually("a daemon", lambda: shows(browser, "#presence", "ready"))
     scene.daemon.end(signal.SIGKILL)
     eventually("its absence", lambda: shows(browser, "#summary", "The daemon has been unreachable since"))
-    assert shows(browser, "#way", "archive"), "how it was last is gone"
+    assert shows(browser, "#event-flow", "archive"), "how it was last is gone"
     scene.start_daemon()
     eventually("its return", lambda: shows(browser, "#presence", "ready"))
     eventually("no word of its absence", lambda: not shows(browser, "#summary", "unreachable"))
     scene.ask("dispatcher.resume", id="archive")
     eventually("what happens then", lambda: "manual open" in browser.run(
-        "return document.querySelector('#way .lane .channel').getAttribute('aria-label')"))
+        "return document.querySelector('#event-flow .lane .channel').getAttribute('aria-label')"))
     assert browser.run("return window.marker") == 2, "the page was loaded again"
 
 
@@ -315,13 +315,13 @@ def console_starts_again(scene, browser):
     scene.start_console()
     eventually("the end of the session", lambda: shows(browser, "#stream", "no longer accepts"))
     browser.open(scene.url)
-    eventually("the picture", lambda: shows(browser, "#way", "archive"))
+    eventually("the picture", lambda: shows(browser, "#event-flow", "archive"))
 
 
 def stolen_link(scene, browser):
     """An open page and its links are refused after the token has changed."""
     browser.open(scene.origin + "/")
-    eventually("the picture", lambda: shows(browser, "#way", "archive"))
+    eventually("the picture", lambda: shows(browser, "#event-flow", "archive"))
     pathlib.Path(scene.folder, "token").write_text("another")
     old = scene.url
     scene.console.process.send_signal(signal.SIGHUP)

@@ -33,7 +33,7 @@ def make(products, folder, target):
             time.sleep(WARM_UP_S * 0.7)
             scene.ask("dispatcher.pause", id="warehouse", reason="stocktaking")
             scene.destination.status = 503
-            eventually("a failure", lambda: "503" in (browser.text("#way") or ""))
+            eventually("a failure", lambda: "503" in (browser.text("#event-flow") or ""))
             scene.ask("track", event="order", id="order-late")
             time.sleep(WARM_UP_S * 0.3)
             for name, path, width, theme in SHOTS:

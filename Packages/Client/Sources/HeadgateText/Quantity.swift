@@ -8,8 +8,8 @@ public enum Quantity {
     /// Returns a number with its digits in groups.
     public static func grouped(_ number: Int) -> String {
         var text = ""
-        for (place, digit) in String(number.magnitude).reversed().enumerated() {
-            if place > 0, place % 3 == 0 { text = " " + text }
+        for (index, digit) in String(number.magnitude).reversed().enumerated() {
+            if index > 0, index % 3 == 0 { text = " " + text }
             text = String(digit) + text
         }
         return number < 0 ? "-" + text : text

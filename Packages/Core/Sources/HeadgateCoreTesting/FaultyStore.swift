@@ -93,13 +93,13 @@ public final class FaultyStore: EventStore {
         scheduler.soon { then(.failure(readFault)) }
     }
 
-    public func readAged(_ stretch: AgedRange, then: @escaping (Result<Chunk?, StoreFault>) -> Void) {
+    public func readAged(_ range: AgedRange, then: @escaping (Result<Chunk?, StoreFault>) -> Void) {
         if agedReadTime > .zero {
             let end = scheduler.now + agedReadTime
-            _ = scheduler.schedule(at: end) { [memory] in memory.readAged(stretch, then: then) }
+            _ = scheduler.schedule(at: end) { [memory] in memory.readAged(range, then: then) }
             return
         }
-        guard let readFault else { return memory.readAged(stretch, then: then) }
+        guard let readFault else { return memory.readAged(range, then: then) }
         scheduler.soon { then(.failure(readFault)) }
     }
 
@@ -109,16 +109,18 @@ public final class FaultyStore: EventStore {
         scheduler.soon { then(writeFault) }
     }
 
-    public func readLetters(_ query: DeadLetterQuery, then: @escaping (Result<LetterPage, StoreFault>) -> Void) {
+    public func readDeadLetters(
+        _ query: DeadLetterQuery, then: @escaping (Result<StoredDeadLetterPage, StoreFault>) -> Void
+    ) {
         letterReadCount += 1
-        if holdsReads { return heldReads.append { [self] in readLetters(query, then: then) } }
-        guard let readFault else { return memory.readLetters(query, then: then) }
+        if holdsReads { return heldReads.append { [self] in readDeadLetters(query, then: then) } }
+        guard let readFault else { return memory.readDeadLetters(query, then: then) }
         scheduler.soon { then(.failure(readFault)) }
     }
 
-    public func purgeLetters(_ query: DeadLetterQuery, then: @escaping (Result<Int, StoreFault>) -> Void) {
+    public func purgeDeadLetters(_ query: DeadLetterQuery, then: @escaping (Result<Int, StoreFault>) -> Void) {
         beforePurge()
-        memory.purgeLetters(query, then: then)
+        memory.purgeDeadLetters(query, then: then)
     }
 
     public var canRewind: Bool { memory.canRewind }
@@ -138,7 +140,7 @@ public final class FaultyStore: EventStore {
     }
 
     public func erase(
-        _ events: [SequenceNumber], _ letters: [LetterNumber], then: @escaping (Result<Void, StoreFault>) -> Void
+        _ events: [SequenceNumber], _ letters: [DeadLetterNumber], then: @escaping (Result<Void, StoreFault>) -> Void
     ) {
         memory.erase(events, letters, then: then)
     }

@@ -10,7 +10,7 @@ public enum Base64 {
             let count = min(3, bytes.count - start)
             var bits: UInt32 = 0
             for offset in 0..<3 { bits = bits << 8 | (offset < count ? UInt32(bytes[start + offset]) : 0) }
-            for place in 0..<4 { text.append(place <= count ? letters[Int(bits >> (18 - 6 * place) & 63)] : padding) }
+            for index in 0..<4 { text.append(index <= count ? letters[Int(bits >> (18 - 6 * index) & 63)] : padding) }
         }
         return String(decoding: text, as: UTF8.self)
     }

@@ -32,16 +32,16 @@ public struct ByteCursor {
     @inlinable @inline(__always)
     public mutating func put(json: UnsafeRawBufferPointer) {
         guard let source = json.baseAddress else { return }
-        let (count, place) = (json.count, next)
+        let (count, target) = (json.count, next)
         skip(count)
         var offset = 0
         while offset &+ 8 <= count {
             let word = (source + offset).loadUnaligned(as: UInt64.self)
-            (place + offset).storeBytes(of: ByteCursor.spaced(word), as: UInt64.self)
+            (target + offset).storeBytes(of: ByteCursor.spaced(word), as: UInt64.self)
             offset &+= 8
         }
         while offset < count {
-            (place + offset).storeBytes(of: max((source + offset).load(as: UInt8.self), 0x20), as: UInt8.self)
+            (target + offset).storeBytes(of: max((source + offset).load(as: UInt8.self), 0x20), as: UInt8.self)
             offset &+= 1
         }
     }
@@ -101,9 +101,9 @@ public struct ByteCursor {
 
     @inlinable @inline(__always)
     mutating func lay(_ source: UnsafeRawPointer, _ count: Int) {
-        let place = next
+        let target = next
         skip(count)
-        place.copyMemory(from: source, byteCount: count)
+        target.copyMemory(from: source, byteCount: count)
     }
 
     /// Skips bytes that the caller writes later.

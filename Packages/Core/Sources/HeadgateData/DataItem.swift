@@ -122,14 +122,14 @@ public struct DataNumber: Sendable, Hashable {
 }
 
 /// A JSON number split into a sign, its digits without zeros at either end, and a decimal exponent. The value is
-/// `digits` × 10^`places`.
+/// `digits` × 10^`exponent`.
 public struct WrittenNumber {
     /// True if the number has a minus sign.
     public let isNegative: Bool
     /// The digits from the first to the last that is not zero; empty for the number 0.
     public private(set) var digits: Substring
     /// The decimal exponent of the last digit.
-    public private(set) var places: Int
+    public private(set) var exponent: Int
 
     /// Splits a text that is known to follow JSON's grammar.
     public init(_ text: String) {
@@ -137,15 +137,15 @@ public struct WrittenNumber {
         let mantissa = text.dropFirst(isNegative ? 1 : 0).prefix { $0 != "e" && $0 != "E" }
         let fraction = mantissa.drop { $0 != "." }.dropFirst()
         digits = (mantissa.prefix { $0 != "." } + fraction).drop { $0 == "0" }
-        places = WrittenNumber.exponent(text[mantissa.endIndex...].dropFirst()) - fraction.count
+        exponent = WrittenNumber.exponent(text[mantissa.endIndex...].dropFirst()) - fraction.count
         while digits.last == "0" {
             digits.removeLast()
-            places += 1
+            exponent += 1
         }
     }
 
     /// The largest exponent of a number that fits into 128 bits: such a number has at most 39 digits.
-    private static let greatestPlaces = 38
+    private static let greatestExponent = 38
 
     /// Returns the exponent, limited to ±2^60.
     private static func exponent(_ text: Substring) -> Int {
@@ -157,8 +157,8 @@ public struct WrittenNumber {
     /// Returns the value as a whole number, or nil if the value has a fraction or is out of range.
     func whole<Whole: FixedWidthInteger>() -> Whole? {
         guard !digits.isEmpty else { return 0 }
-        guard (0...WrittenNumber.greatestPlaces).contains(places) else { return nil }
-        return Whole((isNegative ? "-" : "") + digits + String(repeating: "0", count: places))
+        guard (0...WrittenNumber.greatestExponent).contains(exponent) else { return nil }
+        return Whole((isNegative ? "-" : "") + digits + String(repeating: "0", count: exponent))
     }
 }
 

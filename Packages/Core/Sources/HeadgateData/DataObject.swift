@@ -12,7 +12,7 @@ public struct DataObject: Sendable {
     private var members: [Element?] = []
     private var removed = 0
     /// The index of each name in `members`; nil in a small object, which is searched member by member.
-    private var places: [ExactName: Int]?
+    private var indexes: [ExactName: Int]?
 
     private static let searchedOneByOne = 16
 
@@ -36,7 +36,7 @@ public struct DataObject: Sendable {
 
     /// The value of a member; nil if there is no such member. A member with JSON's `null` has the value `.null`.
     public subscript(key: String) -> DataItem? {
-        get { place(of: key).flatMap { members[$0]?.value } }
+        get { index(of: key).flatMap { members[$0]?.value } }
         set {
             guard let newValue else { return remove(key) }
             set(key, newValue)
@@ -60,11 +60,11 @@ public struct DataObject: Sendable {
     public mutating func change<Result, Fault: Error>(
         _ key: String, _ change: (inout DataItem?) throws(Fault) -> Result
     ) throws(Fault) -> Result {
-        let place = place(of: key)
+        let index = index(of: key)
         var value: DataItem?
-        if let place {
-            value = members[place]?.value
-            members[place]?.value = .null
+        if let index {
+            value = members[index]?.value
+            members[index]?.value = .null
         }
         defer { self[key] = value }
         return try change(&value)
@@ -75,29 +75,29 @@ public struct DataObject: Sendable {
         members.reserveCapacity(count)
     }
 
-    private func place(of key: String) -> Int? {
-        if let places { return places[ExactName(key)] }
+    private func index(of key: String) -> Int? {
+        if let indexes { return indexes[ExactName(key)] }
         return members.firstIndex { $0.map { ExactName($0.key) } == ExactName(key) }
     }
 
     private mutating func set(_ key: String, _ value: DataItem) {
-        if let place = place(of: key) {
-            members[place]?.value = value
+        if let index = index(of: key) {
+            members[index]?.value = value
             return
         }
-        places?[ExactName(key)] = members.count
+        indexes?[ExactName(key)] = members.count
         members.append((key, value))
-        if places == nil, members.count > DataObject.searchedOneByOne { indexPlaces() }
+        if indexes == nil, members.count > DataObject.searchedOneByOne { indexMembers() }
     }
 
     private mutating func remove(_ key: String) {
-        guard let place = place(of: key) else { return }
-        guard places != nil else {
-            members.remove(at: place)
+        guard let index = index(of: key) else { return }
+        guard indexes != nil else {
+            members.remove(at: index)
             return
         }
-        members[place] = nil
-        places?[ExactName(key)] = nil
+        members[index] = nil
+        indexes?[ExactName(key)] = nil
         removed += 1
         if removed > count { closeGaps() }
     }
@@ -105,14 +105,14 @@ public struct DataObject: Sendable {
     private mutating func closeGaps() {
         members.removeAll { $0 == nil }
         removed = 0
-        places = nil
-        if members.count > DataObject.searchedOneByOne { indexPlaces() }
+        indexes = nil
+        if members.count > DataObject.searchedOneByOne { indexMembers() }
     }
 
-    private mutating func indexPlaces() {
-        places = Dictionary(minimumCapacity: members.count)
-        for (place, member) in members.enumerated() {
-            if let member { places?[ExactName(member.key)] = place }
+    private mutating func indexMembers() {
+        indexes = Dictionary(minimumCapacity: members.count)
+        for (index, member) in members.enumerated() {
+            if let member { indexes?[ExactName(member.key)] = index }
         }
     }
 }

@@ -43,15 +43,15 @@ public struct JSONOutline {
     /// - Parameter body: returns false to end the iteration.
     public func eachMember(of object: Range<Int>, _ body: (Member) -> Bool) {
         guard kind(of: object) == .object else { return }
-        var place = behindSpace(from: object.lowerBound + 1)
-        while place < object.upperBound, text[place] == UInt8(ascii: "\"") {
-            let name = place..<behindString(from: place)
+        var offset = behindSpace(from: object.lowerBound + 1)
+        while offset < object.upperBound, text[offset] == UInt8(ascii: "\"") {
+            let name = offset..<behindString(from: offset)
             // The first byte after the colon.
             let start = behindSpace(from: behindSpace(from: name.upperBound) + 1)
             let end = behindValue(from: start)
             guard start < end, end < object.upperBound else { return }
             guard body(Member(name: name, value: start..<end)) else { return }
-            place = behindComma(from: end)
+            offset = behindComma(from: end)
         }
     }
 
@@ -70,23 +70,23 @@ public struct JSONOutline {
     public func elements(of array: Range<Int>) -> [Range<Int>] {
         guard kind(of: array) == .array else { return [] }
         var elements: [Range<Int>] = []
-        var place = behindSpace(from: array.lowerBound + 1)
-        while place < array.upperBound - 1 {
-            let end = behindValue(from: place)
-            guard place < end, end < array.upperBound else { break }
-            elements.append(place..<end)
-            place = behindComma(from: end)
+        var offset = behindSpace(from: array.lowerBound + 1)
+        while offset < array.upperBound - 1 {
+            let end = behindValue(from: offset)
+            guard offset < end, end < array.upperBound else { break }
+            elements.append(offset..<end)
+            offset = behindComma(from: end)
         }
         return elements
     }
 
     /// Returns the depth of nested arrays and objects in a value; 0 for a value that is neither.
     public func depth(of range: Range<Int>) -> Int {
-        var (depth, most, place) = (0, 0, range.lowerBound)
-        while place < range.upperBound {
-            switch text[place] {
+        var (depth, most, offset) = (0, 0, range.lowerBound)
+        while offset < range.upperBound {
+            switch text[offset] {
             case UInt8(ascii: "\""):
-                place = behindString(from: place)
+                offset = behindString(from: offset)
                 continue
             case UInt8(ascii: "{"), UInt8(ascii: "["):
                 depth += 1
@@ -94,7 +94,7 @@ public struct JSONOutline {
             case UInt8(ascii: "}"), UInt8(ascii: "]"): depth -= 1
             default: break
             }
-            place += 1
+            offset += 1
         }
         return most
     }
@@ -148,24 +148,24 @@ public struct JSONOutline {
     // MARK: Steps
 
     private func behindSpace(from start: Int) -> Int {
-        var place = start
-        while place < text.count, text[place] <= 0x20 { place += 1 }
-        return min(place, text.count)
+        var offset = start
+        while offset < text.count, text[offset] <= 0x20 { offset += 1 }
+        return min(offset, text.count)
     }
 
     private func behindComma(from end: Int) -> Int {
-        let place = behindSpace(from: end)
-        guard place < text.count, text[place] == UInt8(ascii: ",") else { return place }
-        return behindSpace(from: place + 1)
+        let offset = behindSpace(from: end)
+        guard offset < text.count, text[offset] == UInt8(ascii: ",") else { return offset }
+        return behindSpace(from: offset + 1)
     }
 
     private func behindString(from start: Int) -> Int {
-        var place = start + 1
-        while place < text.count {
-            switch text[place] {
-            case UInt8(ascii: "\\"): place += 2
-            case UInt8(ascii: "\""): return place + 1
-            default: place += 1
+        var offset = start + 1
+        while offset < text.count {
+            switch text[offset] {
+            case UInt8(ascii: "\\"): offset += 2
+            case UInt8(ascii: "\""): return offset + 1
+            default: offset += 1
             }
         }
         return text.count
@@ -177,26 +177,26 @@ public struct JSONOutline {
         case UInt8(ascii: "\""): return behindString(from: start)
         case UInt8(ascii: "{"), UInt8(ascii: "["): return behindContainer(from: start)
         default:
-            var place = start
-            while place < text.count, !isEnd(text[place]) { place += 1 }
-            return place
+            var offset = start
+            while offset < text.count, !isEnd(text[offset]) { offset += 1 }
+            return offset
         }
     }
 
     private func behindContainer(from start: Int) -> Int {
-        var (depth, place) = (0, start)
-        while place < text.count {
-            switch text[place] {
+        var (depth, offset) = (0, start)
+        while offset < text.count {
+            switch text[offset] {
             case UInt8(ascii: "\""):
-                place = behindString(from: place)
+                offset = behindString(from: offset)
                 continue
             case UInt8(ascii: "{"), UInt8(ascii: "["): depth += 1
             case UInt8(ascii: "}"), UInt8(ascii: "]"):
                 depth -= 1
-                if depth == 0 { return place + 1 }
+                if depth == 0 { return offset + 1 }
             default: break
             }
-            place += 1
+            offset += 1
         }
         return text.count
     }

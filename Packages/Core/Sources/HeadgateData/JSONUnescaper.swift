@@ -1,7 +1,7 @@
 /// Decodes the escapes of a JSON string. An invalid escape, which a parser would have rejected, becomes U+FFFD.
 public struct JSONUnescaper {
     private let source: UnsafeRawBufferPointer
-    private var place = 0
+    private var offset = 0
 
     /// Creates an unescaper for the bytes between the quotes. The bytes must outlive the unescaper.
     public init(_ source: UnsafeRawBufferPointer) {
@@ -12,12 +12,12 @@ public struct JSONUnescaper {
     /// - Parameter keepingHalves: true to encode a lone surrogate as UTF-8 would encode its code point, so that
     ///   different strings give different bytes. False to replace it with U+FFFD.
     public consuming func append(to bytes: inout [UInt8], keepingHalves: Bool = false) {
-        while place < source.count {
-            let rest = UnsafeRawBufferPointer(rebasing: source[place...])
+        while offset < source.count {
+            let rest = UnsafeRawBufferPointer(rebasing: source[offset...])
             let plain = rest.firstIndex(of: UInt8(ascii: "\\")) ?? rest.count
             if plain > 0 { bytes.append(contentsOf: UnsafeRawBufferPointer(rebasing: rest[..<plain])) }
-            place += plain
-            guard place < source.count else { return }
+            offset += plain
+            guard offset < source.count else { return }
             switch nextCharacter() {
             case .scalar(let scalar): JSONUnescaper.append(scalar, to: &bytes)
             case .half(let unit) where keepingHalves: JSONUnescaper.append(unit, to: &bytes)
@@ -57,45 +57,45 @@ public struct JSONUnescaper {
 
     /// Decodes the escape at the current position and moves past it.
     private mutating func nextCharacter() -> Character {
-        let rest = source.count - place
-        let letter = rest > 1 ? source[place + 1] : UInt8(ascii: "u")
+        let rest = source.count - offset
+        let letter = rest > 1 ? source[offset + 1] : UInt8(ascii: "u")
         guard letter == UInt8(ascii: "u") else {
-            place += 2
+            offset += 2
             return .scalar(JSONUnescaper.scalar(of: letter))
         }
         guard rest >= 6 else {
-            place = source.count
+            offset = source.count
             return .scalar("\u{FFFD}")
         }
         let unit = takeCodeUnit()
         guard UTF16.isLeadSurrogate(unit), let trail = trailAhead() else {
             return Unicode.Scalar(unit).map { .scalar($0) } ?? .half(unit)
         }
-        place += 6
+        offset += 6
         let value = 0x1_0000 + (UInt32(unit) - 0xD800) << 10 + (UInt32(trail) - 0xDC00)
         return .scalar(Unicode.Scalar(value) ?? "\u{FFFD}")
     }
 
     private mutating func takeCodeUnit() -> UInt16 {
-        defer { place += 6 }
-        return codeUnit(at: place)
+        defer { offset += 6 }
+        return codeUnit(at: offset)
     }
 
     /// Returns the trailing surrogate at the current position, or nil if something else follows.
     private func trailAhead() -> UInt16? {
-        guard place + 6 <= source.count, source[place] == UInt8(ascii: "\\"), source[place + 1] == UInt8(ascii: "u")
+        guard offset + 6 <= source.count, source[offset] == UInt8(ascii: "\\"), source[offset + 1] == UInt8(ascii: "u")
         else { return nil }
-        let unit = codeUnit(at: place)
+        let unit = codeUnit(at: offset)
         return UTF16.isTrailSurrogate(unit) ? unit : nil
     }
 
-    private func codeUnit(at place: Int) -> UInt16 {
-        let (first, second) = (digit(at: place + 2), digit(at: place + 3))
-        return first << 12 | second << 8 | digit(at: place + 4) << 4 | digit(at: place + 5)
+    private func codeUnit(at offset: Int) -> UInt16 {
+        let (first, second) = (digit(at: offset + 2), digit(at: offset + 3))
+        return first << 12 | second << 8 | digit(at: offset + 4) << 4 | digit(at: offset + 5)
     }
 
-    private func digit(at place: Int) -> UInt16 {
-        JSONUnescaper.value(ofHexDigit: source[place])
+    private func digit(at offset: Int) -> UInt16 {
+        JSONUnescaper.value(ofHexDigit: source[offset])
     }
 
     private static func value(ofHexDigit digit: UInt8) -> UInt16 {

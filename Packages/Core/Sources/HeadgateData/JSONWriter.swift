@@ -280,12 +280,12 @@ extension UInt8 {
 extension UnsafeRawBufferPointer {
     /// Returns the index of the next byte that JSON requires to be escaped, or `count` if there is none.
     fileprivate func firstToEscape(from start: Int) -> Int {
-        var place = start
-        while place + 8 <= count, !hasByteToEscape(loadUnaligned(fromByteOffset: place, as: UInt64.self)) {
-            place += 8
+        var offset = start
+        while offset + 8 <= count, !hasByteToEscape(loadUnaligned(fromByteOffset: offset, as: UInt64.self)) {
+            offset += 8
         }
-        while place < count, !needsEscape(self[place]) { place += 1 }
-        return place
+        while offset < count, !needsEscape(self[offset]) { offset += 1 }
+        return offset
     }
 
     private func needsEscape(_ byte: UInt8) -> Bool {

@@ -79,9 +79,9 @@ extension JSONWriter {
 
 extension UnsafeMutableRawBufferPointer {
     /// Writes a number below 100 in two digits.
-    fileprivate func twoDigits(_ value: Int, at place: Int) {
-        self[place] = 0x30 + UInt8(truncatingIfNeeded: value / 10)
-        self[place + 1] = 0x30 + UInt8(truncatingIfNeeded: value % 10)
+    fileprivate func twoDigits(_ value: Int, at offset: Int) {
+        self[offset] = 0x30 + UInt8(truncatingIfNeeded: value / 10)
+        self[offset + 1] = 0x30 + UInt8(truncatingIfNeeded: value % 10)
     }
 }
 
@@ -111,13 +111,13 @@ extension Timestamp {
 /// Reads the parts of an RFC 3339 time in order. Each function returns nil if its part is missing or invalid.
 private struct TimestampReader {
     private let source: UnsafeRawBufferPointer
-    private var place = 0
+    private var position = 0
 
     init(_ source: UnsafeRawBufferPointer) {
         self.source = source
     }
 
-    var isAtEnd: Bool { place == source.count }
+    var isAtEnd: Bool { position == source.count }
 
     mutating func date() -> CivilDate? {
         guard let year = digits(4), skip("-"), let month = digits(2), skip("-"), let day = digits(2) else { return nil }
@@ -148,30 +148,30 @@ private struct TimestampReader {
         guard skip(".") else { return 0 }
         var milliseconds = 0
         var scale = 100
-        let start = place
+        let start = position
         while let digit = digits(1) {
             milliseconds += digit * scale
             scale /= 10
         }
-        return place > start ? milliseconds : nil
+        return position > start ? milliseconds : nil
     }
 
     mutating func skip(_ byte: Unicode.Scalar, or other: Unicode.Scalar? = nil) -> Bool {
-        guard place < source.count else { return false }
-        let next = Unicode.Scalar(source[place])
+        guard position < source.count else { return false }
+        let next = Unicode.Scalar(source[position])
         guard next == byte || next == other else { return false }
-        place += 1
+        position += 1
         return true
     }
 
     private mutating func digits(_ count: Int) -> Int? {
-        guard place + count <= source.count else { return nil }
+        guard position + count <= source.count else { return nil }
         var value = 0
-        for byte in source[place..<place + count] {
+        for byte in source[position..<position + count] {
             guard 0x30...0x39 ~= byte else { return nil }
             value = value * 10 + Int(byte - 0x30)
         }
-        place += count
+        position += count
         return value
     }
 }

@@ -68,16 +68,16 @@ public struct UUIDv7: Sendable {
     }
 
     /// Writes the eight hexadecimal digits of a word's lower half.
-    private static func lay(_ word: UInt64, at place: Int, in target: UnsafeMutableRawBufferPointer) {
-        LittleEndian.store(hexDigits(UInt32(truncatingIfNeeded: word)), in: target, at: place)
+    private static func lay(_ word: UInt64, at offset: Int, in target: UnsafeMutableRawBufferPointer) {
+        LittleEndian.store(hexDigits(UInt32(truncatingIfNeeded: word)), in: target, at: offset)
     }
 
     /// Writes the eight hexadecimal digits of a word's lower half, with a hyphen after the fourth.
-    private static func lay(_ word: UInt64, splitAt place: Int, in target: UnsafeMutableRawBufferPointer) {
+    private static func lay(_ word: UInt64, splitAt offset: Int, in target: UnsafeMutableRawBufferPointer) {
         let digits = hexDigits(UInt32(truncatingIfNeeded: word))
-        LittleEndian.store(UInt32(truncatingIfNeeded: digits), in: target, at: place)
-        target[place + 4] = UInt8(ascii: "-")
-        LittleEndian.store(UInt32(truncatingIfNeeded: digits >> 32), in: target, at: place + 5)
+        LittleEndian.store(UInt32(truncatingIfNeeded: digits), in: target, at: offset)
+        target[offset + 4] = UInt8(ascii: "-")
+        LittleEndian.store(UInt32(truncatingIfNeeded: digits >> 32), in: target, at: offset + 5)
     }
 
     /// Returns eight hexadecimal digits as ASCII characters, the first in the lowest byte. Each half of a byte is moved

@@ -35,10 +35,10 @@ struct ByteCursorTests {
     @Test("P6: JSON is written with spaces for control characters, at every length and offset")
     func spacedJSON() {
         for length in 0...40 {
-            for place in 0..<max(length, 1) {
+            for position in 0..<max(length, 1) {
                 for byte in [0x00, 0x09, 0x0A, 0x0D, 0x1F, 0x20, 0x21, 0x7F, 0x80, 0x9F, 0xE0, 0xFF] as [UInt8] {
                     var json = (0..<length).map { UInt8(truncatingIfNeeded: 0x21 + $0 * 37) | 0x20 }
-                    if length > 0 { json[place] = byte }
+                    if length > 0 { json[position] = byte }
                     var bytes: [UInt8] = []
                     bytes.lay(most: length) { cursor in json.withUnsafeBytes { cursor.put(json: $0) } }
                     #expect(bytes == json.map { max($0, 0x20) })

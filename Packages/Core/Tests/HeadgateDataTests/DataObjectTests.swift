@@ -43,26 +43,26 @@ struct DataObjectTests {
             let key = "k\(number(below: 60))"
             let value = DataItem.number(DataNumber(step))
             let changed: DataItem? = step.isMultiple(of: 3) ? .none : .some(value)
-            let place = list.firstIndex { $0.key == key }
+            let index = list.firstIndex { $0.key == key }
             switch number(below: 4) {
             case 0:
                 object[key] = nil
-                if let place { list.remove(at: place) }
+                if let index { list.remove(at: index) }
             case 1:
                 let old = object.change(key) { member in
                     defer { member = changed }
                     return member
                 }
-                #expect(old == place.map { list[$0].value })
-                switch (place, changed) {
-                case (let place?, nil): list.remove(at: place)
-                case (let place?, let value?): list[place].value = value
+                #expect(old == index.map { list[$0].value })
+                switch (index, changed) {
+                case (let index?, nil): list.remove(at: index)
+                case (let index?, let value?): list[index].value = value
                 case (nil, let value?): list.append((key, value))
                 case (nil, nil): break
                 }
             default:
                 object[key] = value
-                if let place { list[place].value = value } else { list.append((key, value)) }
+                if let index { list[index].value = value } else { list.append((key, value)) }
             }
             #expect(object.count == list.count && object.isEmpty == list.isEmpty)
             #expect(object.keys == list.map(\.key))

@@ -21,9 +21,9 @@ struct JSONWriterTests {
     func escapesAnywhere() throws {
         for byte in UInt8(0)...127 {
             for length in 0..<20 {
-                for place in 0...length {
+                for escaped in 0...length {
                     var text: [UInt8] = []
-                    for index in 0..<length { text.append(index == place ? byte : 0x61) }
+                    for index in 0..<length { text.append(index == escaped ? byte : 0x61) }
                     let written = Data(write { writer in text.withUnsafeBytes { writer.string(utf8: $0) } }.utf8)
                     let read = try JSONSerialization.jsonObject(with: written, options: .fragmentsAllowed)
                     #expect(read as? String == String(decoding: text, as: UTF8.self))

@@ -199,23 +199,23 @@ private final class SQLiteStatement {
     }
 
     /// Binds a value, of which SQLite makes a copy.
-    private func bind(_ value: SQLiteValue, _ place: Int32) -> Int32 {
+    private func bind(_ value: SQLiteValue, _ index: Int32) -> Int32 {
         // SQLITE_TRANSIENT, a cast that Swift cannot import.
         let transient = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
         switch value {
-        case .null: return sqlite3_bind_null(handle, place)
-        case .number(let number): return sqlite3_bind_int64(handle, place, number)
-        case .text(let text): return sqlite3_bind_text(handle, place, text, Int32(text.utf8.count), transient)
+        case .null: return sqlite3_bind_null(handle, index)
+        case .number(let number): return sqlite3_bind_int64(handle, index, number)
+        case .text(let text): return sqlite3_bind_text(handle, index, text, Int32(text.utf8.count), transient)
         case .utf8(let bytes):
             return bytes.withUnsafeBytes {
                 let start = $0.bindMemory(to: CChar.self).baseAddress
-                return sqlite3_bind_text64(handle, place, start, UInt64($0.count), transient, UInt8(SQLITE_UTF8))
+                return sqlite3_bind_text64(handle, index, start, UInt64($0.count), transient, UInt8(SQLITE_UTF8))
             }
         // Without an address SQLite binds NULL.
-        case .blob([]): return sqlite3_bind_zeroblob(handle, place, 0)
+        case .blob([]): return sqlite3_bind_zeroblob(handle, index, 0)
         case .blob(let bytes):
             return bytes.withUnsafeBytes {
-                sqlite3_bind_blob64(handle, place, $0.baseAddress, UInt64($0.count), transient)
+                sqlite3_bind_blob64(handle, index, $0.baseAddress, UInt64($0.count), transient)
             }
         }
     }

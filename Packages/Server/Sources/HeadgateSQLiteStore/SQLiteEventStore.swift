@@ -62,20 +62,22 @@ public final class SQLiteEventStore: EventStore {
         ask(then) { $0.read(after: sequenceNumber) }
     }
 
-    public func readAged(_ stretch: AgedRange, then: @escaping (Result<Chunk?, StoreFault>) -> Void) {
-        ask(then) { $0.readAged(stretch) }
+    public func readAged(_ range: AgedRange, then: @escaping (Result<Chunk?, StoreFault>) -> Void) {
+        ask(then) { $0.readAged(range) }
     }
 
     public func scan(_ scan: EventScan, then: @escaping (Result<EventScan, StoreFault>) -> Void) {
         ask(then) { $0.take(scan) }
     }
 
-    public func readLetters(_ query: DeadLetterQuery, then: @escaping (Result<LetterPage, StoreFault>) -> Void) {
-        ask(then) { $0.readLetters(query) }
+    public func readDeadLetters(
+        _ query: DeadLetterQuery, then: @escaping (Result<StoredDeadLetterPage, StoreFault>) -> Void
+    ) {
+        ask(then) { $0.readDeadLetters(query) }
     }
 
-    public func purgeLetters(_ query: DeadLetterQuery, then: @escaping (Result<Int, StoreFault>) -> Void) {
-        ask(then) { $0.purgeLetters(query) }
+    public func purgeDeadLetters(_ query: DeadLetterQuery, then: @escaping (Result<Int, StoreFault>) -> Void) {
+        ask(then) { $0.purgeDeadLetters(query) }
     }
 
     public func close(then: @escaping () -> Void) {

@@ -179,7 +179,7 @@ extension StoredDispatcher {
     }
 }
 
-extension StoredLetter {
+extension StoredDeadLetter {
     /// Nil for a reason that there is not: the row is damaged. Where only its record is, the rest is told (Behaviour Q8).
     init?(_ row: SQLiteRow) {
         guard let reason = DeadLetter.Reason(rawValue: row.text(3)) else { return nil }

@@ -158,7 +158,7 @@ final class SQLiteTables {
                 "UPDATE dispatchers SET position = ?, settled = ? WHERE number = ?", .integer(settled.position),
                 .text(SQLiteLists.text(settled.ranges)), .integer(number))
         case .deadLetter(let letter): try insert(letter)
-        case .limitLetters(let bounds): try limitLetters(to: bounds, &dropped)
+        case .limitDeadLetters(let bounds): try limitDeadLetters(to: bounds, &dropped)
         case .forgetRoutes(let numbers):
             for number in numbers { try connection.run("DELETE FROM routes WHERE number = ?", .integer(number)) }
         case .forgetIDs(let through): try forgetIDs(through: through)
@@ -194,14 +194,14 @@ final class SQLiteTables {
         }
     }
 
-    func readAged(_ stretch: AgedRange) -> Result<Chunk?, StoreFault> {
+    func readAged(_ range: AgedRange) -> Result<Chunk?, StoreFault> {
         attempt { () throws(SQLiteError) in
-            var (records, last): ([UInt8], SequenceNumber) = ([], stretch.after)
+            var (records, last): ([UInt8], SequenceNumber) = ([], range.after)
             try connection.query(
                 "SELECT seq, received, expires FROM events INDEXED BY events_by_number WHERE seq > ? AND seq <= ?",
-                .integer(stretch.after), .integer(stretch.through)
+                .integer(range.after), .integer(range.through)
             ) { row throws(SQLiteError) in
-                guard stretch.asksFor(GroupAges(received: row.integer(1), expires: row.integer(2))) else { return true }
+                guard range.asksFor(GroupAges(received: row.integer(1), expires: row.integer(2))) else { return true }
                 last = row.integer(0)
                 if let record = try record(last) { records += record }
                 return records.count < SQLiteTables.mostBytesOfChunk
@@ -286,14 +286,15 @@ final class SQLiteTables {
         letterTally += Tally(events: 1, bytes: letter.record.count)
     }
 
-    private func deleteLetters(_ numbers: [LetterNumber]) throws(SQLiteError) {
+    private func deleteLetters(_ numbers: [DeadLetterNumber]) throws(SQLiteError) {
         guard !numbers.isEmpty else { return }
         for number in numbers { try connection.run("DELETE FROM dead_letters WHERE letter = ?", .integer(number)) }
         try countLetters()
     }
 
     /// Drops the oldest letters until the others are within bounds; the newest stays in any case.
-    private func limitLetters(to bounds: DeadLetterLimits, _ dropped: inout [DispatcherNumber: Int]) throws(SQLiteError)
+    private func limitDeadLetters(to bounds: DeadLetterLimits, _ dropped: inout [DispatcherNumber: Int])
+        throws(SQLiteError)
     {
         while letterTally.events > 1, bounds.isExceeded(by: letterTally) {
             var (number, dispatcher, size): (Int64, Int64, Int64) = (0, 0, 0)
@@ -318,9 +319,9 @@ final class SQLiteTables {
         AND (?4 IS NULL OR letter IN (SELECT value FROM json_each(?4)))
         """
 
-    func readLetters(_ query: DeadLetterQuery) -> Result<LetterPage, StoreFault> {
+    func readDeadLetters(_ query: DeadLetterQuery) -> Result<StoredDeadLetterPage, StoreFault> {
         attempt { () throws(SQLiteError) in
-            var page = LetterPage(
+            var page = StoredDeadLetterPage(
                 newest: try connection.integer("SELECT seq FROM sqlite_sequence WHERE name = 'dead_letters'"))
             try connection.query(
                 """
@@ -329,14 +330,14 @@ final class SQLiteTables {
                 """, .integer(query.after), .integer(query.through), .optional(query.dispatcher),
                 .optional(query.numbersAsJSON)
             ) { row throws(SQLiteError) in
-                guard let letter = StoredLetter(row) else { return true }
+                guard let letter = StoredDeadLetter(row) else { return true }
                 return page.take(letter, query)
             }
             return page
         }
     }
 
-    func purgeLetters(_ query: DeadLetterQuery) -> Result<Int, StoreFault> {
+    func purgeDeadLetters(_ query: DeadLetterQuery) -> Result<Int, StoreFault> {
         attempt { () throws(SQLiteError) in
             var count = 0
             try connection.transaction { () throws(SQLiteError) in

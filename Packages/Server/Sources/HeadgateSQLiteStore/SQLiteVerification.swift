@@ -28,7 +28,7 @@ public struct SQLiteVerification {
         var (tables, state) = try SQLiteOpening(options: SQLiteOptions(path: copy.path)).run()
         state.warnings = state.warnings.map { $0.replacing(copy.path, with: path) }
         var report = try StoreReport(
-            kind: "sqlite", state: state, read: tables.read, readLetters: tables.readLetters)
+            kind: "sqlite", state: state, read: tables.read, readDeadLetters: tables.readDeadLetters)
         (report.diskBytes, report.damaged) = (tables.diskBytes, tables.takeLosses().lost)
         return report
     }

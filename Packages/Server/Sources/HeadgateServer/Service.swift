@@ -14,7 +14,7 @@ final class Service {
     /// The event loop below the scheduler, or nil if the scheduler has none.
     let loop: EventLoop?
     let gate: Headgate
-    let places: DaemonPaths
+    let paths: DaemonPaths
     let log: Log
     let control: SettingsControl
     let sessions: SessionRegistry
@@ -75,7 +75,7 @@ final class Service {
         self.scheduler = scheduler
         self.loop = loop
         self.configuration = configuration
-        places = loaded.places
+        paths = loaded.paths
         // With full durability, clients wait for the disk, and polling would only cost processor time (decision 56).
         loop?.isBusyPolling = settings.durability != .full
         log = Log(
@@ -83,7 +83,7 @@ final class Service {
             output: LogOutput(settings.logFormat, to: loop == nil ? .nowhere : configuration.logTarget))
         (started, startedAt) = (scheduler.now, scheduler.wall)
         store = ServiceStore(
-            configuration.makeStore, settings: settings, places: places, scheduler: scheduler, loop: loop, log: log,
+            configuration.makeStore, settings: settings, paths: paths, scheduler: scheduler, loop: loop, log: log,
             keyring: loaded.keyring)
         let state = try store.open()
         startWarnings = state.warnings
@@ -101,7 +101,7 @@ final class Service {
         tracking = EventTracker(gate: gate, collecting: collecting, log: log, ids: UUIDv7(chance: chance))
         decoder = MessageDecoder(maxDepth: settings.limits.maxDepth)
         senderContext = SenderContext(
-            scheduler: scheduler, loop: loop, dataDirectory: places.dataDirectory, workforces: workforces)
+            scheduler: scheduler, loop: loop, dataDirectory: paths.dataDirectory, workforces: workforces)
         let installer = SettingsInstaller(
             gate: gate, boards: boards, workforces: workforces, senderContext: senderContext,
             configuration: configuration, log: log)
@@ -117,7 +117,7 @@ final class Service {
             MachineNetwork(scheduler: scheduler, loop: loop) { [weak self] in self?.networkChanged($0) }
         }
         followNetwork()
-        disk = loop.map { DiskWatch(of: places.dataDirectory, on: $0) }
+        disk = loop.map { DiskWatch(of: paths.dataDirectory, on: $0) }
         control.goOn(telling: self)
     }
 
@@ -159,7 +159,7 @@ final class Service {
             WatchMethods(watches: watches), BarrierMethods(gate: gate), DispatcherMethods(gate: gate, log: log),
             RewindMethods(gate: gate, log: log), WorkerMethods(gate: gate, workforces: workforces),
             QueueMethods(gate: gate), DeadLetterMethods(gate: gate, log: log), BoardMethods(boards: boards, gate: gate),
-            ConfigMethods(control: control, places: places),
+            ConfigMethods(control: control, paths: paths),
             MetricsMethods { [unowned self] in MetricsReading(self) },
             TraceMethods(
                 gate: gate, control: control, quota: UserQuota(most: Limits.mostTracesPerUser, of: "traces")),
@@ -212,7 +212,7 @@ final class Service {
         if let loop {
             let listening = ListeningSockets(log: log) { [weak self] in self?.accept($0) }
             try listening.begin(
-                at: places.socket, inherited: configuration.opensSocket ? configuration.inherited : [], on: loop)
+                at: paths.socket, inherited: configuration.opensSocket ? configuration.inherited : [], on: loop)
             self.listening = listening
         }
         do { try configuration.onStart(StartedServer(gate: gate, boards: programBoards)) } catch {

@@ -104,12 +104,14 @@ public final class DiskEventStore: EventStore {
         ask(then) { $0.take(scan) }
     }
 
-    public func readLetters(_ query: DeadLetterQuery, then: @escaping (Result<LetterPage, StoreFault>) -> Void) {
-        ask(then, isAboutLetters: true) { $0.readLetters(query) }
+    public func readDeadLetters(
+        _ query: DeadLetterQuery, then: @escaping (Result<StoredDeadLetterPage, StoreFault>) -> Void
+    ) {
+        ask(then, isAboutLetters: true) { $0.readDeadLetters(query) }
     }
 
-    public func purgeLetters(_ query: DeadLetterQuery, then: @escaping (Result<Int, StoreFault>) -> Void) {
-        ask(then, isAboutLetters: true) { $0.purgeLetters(query) }
+    public func purgeDeadLetters(_ query: DeadLetterQuery, then: @escaping (Result<Int, StoreFault>) -> Void) {
+        ask(then, isAboutLetters: true) { $0.purgeDeadLetters(query) }
     }
 
     /// Rewinds a dispatcher. Later appends and changes wait for the rewind, because it counts the events of its moment.
@@ -126,7 +128,7 @@ public final class DiskEventStore: EventStore {
 
     /// Records an erasure. Later changes wait for it, because it means the dead letters of its moment.
     public func erase(
-        _ events: [SequenceNumber], _ letters: [LetterNumber], then: @escaping (Result<Void, StoreFault>) -> Void
+        _ events: [SequenceNumber], _ letters: [DeadLetterNumber], then: @escaping (Result<Void, StoreFault>) -> Void
     ) {
         ask(then, isAboutLetters: true) { $0.erase(events, letters) }
     }

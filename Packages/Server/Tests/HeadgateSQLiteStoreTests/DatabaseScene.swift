@@ -54,10 +54,10 @@ final class DatabaseScene {
 
     /// The numbers of all events, read as a dispatcher would.
     func numbers() throws -> [SequenceNumber] {
-        var (place, numbers): (SequenceNumber, [SequenceNumber]) = (0, [])
-        while let chunk = try answer({ store.read(after: place, then: $0) }).get() {
+        var (position, numbers): (SequenceNumber, [SequenceNumber]) = (0, [])
+        while let chunk = try answer({ store.read(after: position, then: $0) }).get() {
             numbers += chunk.map(\.sequenceNumber)
-            place = chunk.lastSequenceNumber
+            position = chunk.lastSequenceNumber
         }
         return numbers
     }

@@ -123,7 +123,7 @@ private struct Disk {
         now += duration
         delay.committed(group.count, at: now, took: duration)
         // The clients get their acknowledgements, wake up and send one after the other.
-        for (place, client) in group.enumerated() { arrivals[client] = now + .microseconds(30 + 8 * place) }
+        for (index, client) in group.enumerated() { arrivals[client] = now + .microseconds(30 + 8 * index) }
     }
 
     private var here: Int { arrivals.count { $0 <= now } }

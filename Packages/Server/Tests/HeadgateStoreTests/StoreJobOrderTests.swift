@@ -7,7 +7,7 @@ import Testing
 @testable import HeadgateCore
 @testable import HeadgateStore
 
-/// Jobs that come together are committed together; what each of them is told must not show it.
+/// Jobs that come together are committed together; what each of them is answers must not show it.
 @Suite("Event store: many jobs at once")
 struct StoreJobOrderTests {
     @Test(
@@ -20,7 +20,7 @@ struct StoreJobOrderTests {
     }
 }
 
-/// Random jobs, and what each of them has to be told when they are done one by one.
+/// Random jobs, and what each of them has to be answers when they are done one by one.
 private struct JobRun {
     private let scene = StoreScene(durability: .normal)
     private let engine: LogEngine
@@ -31,7 +31,7 @@ private struct JobRun {
     private var stored: [SequenceNumber] = []
     private var letters: [SequenceNumber] = []
     /// The answers to the jobs of a turn.
-    private let told = Told()
+    private let answers = JobAnswers()
     /// The last events of groups, stored or not.
     private var ends: [SequenceNumber] = [0]
 
@@ -49,11 +49,11 @@ private struct JobRun {
             jobs.append(job)
             wanted.append(outcome)
         }
-        told.texts = []
+        answers.texts = []
         engine.carryOut(jobs) { news in
             for answer in news.answers { answer() }
         }
-        #expect(told.texts == wanted, "seed \(seed)")
+        #expect(answers.texts == wanted, "seed \(seed)")
     }
 
     private mutating func next() -> (StoreJob, String) {
@@ -66,27 +66,27 @@ private struct JobRun {
             ends.append(lastNumber)
             // Some groups go on from one that is not there.
             let group = Groups.of(first...lastNumber).with(behind: isStored ? 0 : .max)
-            return (.append(group, then: told.done), isStored ? "done" : "failed")
+            return (.append(group, then: answers.done), isStored ? "done" : "failed")
         case 4..<6:
             lastNumber += 1
             letters.append(lastNumber)
-            return (.write([.deadLetter(.sample(lastNumber))], then: told.done), "done")
+            return (.write([.deadLetter(.sample(lastNumber))], then: answers.done), "done")
         case 6:
-            let place = SequenceNumber.random(in: 0...lastNumber, using: &random)
+            let position = SequenceNumber.random(in: 0...lastNumber, using: &random)
             let scan = EventScan(
-                countingAfter: place, before: [lastNumber + 1], settled: Settled(through: 0), sweep: Sweep())
-            let job = told.ask({ $0.take(scan) }) { "\($0.counts.values.reduce(0, +)) counted" }
-            return (job, "\(stored.filter { $0 > place }.count) counted")
+                countingAfter: position, before: [lastNumber + 1], settled: Settled(through: 0), sweep: Sweep())
+            let job = answers.ask({ $0.take(scan) }) { "\($0.counts.values.reduce(0, +)) counted" }
+            return (job, "\(stored.filter { $0 > position }.count) counted")
         case 7:
             // From the end of a group: what is read may begin with the rest of the one that a place lies in.
-            let place = ends.randomElement(using: &random) ?? 0
+            let position = ends.randomElement(using: &random) ?? 0
             return (
-                told.ask({ $0.read(after: place) }) { "\($0.map { $0.map(\.sequenceNumber) } ?? [])" },
-                "\(stored.filter { $0 > place })"
+                answers.ask({ $0.read(after: position) }) { "\($0.map { $0.map(\.sequenceNumber) } ?? [])" },
+                "\(stored.filter { $0 > position })"
             )
         case 8:
             let query = DeadLetterQuery(limit: 1_000)
-            let job = told.ask({ $0.readLetters(query) }, isAboutLetters: true) { page in
+            let job = answers.ask({ $0.readDeadLetters(query) }, isAboutLetters: true) { page in
                 "letters \(page.letters.map(\.letter.sequenceNumber))"
             }
             return (job, "letters \(letters)")
@@ -94,7 +94,9 @@ private struct JobRun {
             let count = min(letters.count, Int.random(in: 1...3, using: &random))
             letters.removeFirst(count)
             let query = DeadLetterQuery(limit: max(1, count))
-            return (told.ask({ $0.purgeLetters(query) }, isAboutLetters: true) { "purged \($0)" }, "purged \(count)")
+            return (
+                answers.ask({ $0.purgeDeadLetters(query) }, isAboutLetters: true) { "purged \($0)" }, "purged \(count)"
+            )
         }
     }
 
@@ -105,7 +107,7 @@ private struct JobRun {
 }
 
 /// The answers to jobs, as texts in the order in which they came.
-private final class Told {
+private final class JobAnswers {
     var texts: [String] = []
 
     func done(_ fault: StoreFault?) { texts.append(fault == nil ? "done" : "failed") }

@@ -32,7 +32,7 @@ struct StoreRoomTests {
     @Test("D10: dead letters are bounded in number and in bytes, and the oldest are deleted first")
     func deadLetters() throws {
         let scene = StoreScene()
-        let bounds = StoreChange.limitLetters(DeadLetterLimits(count: 5, bytes: 1_000))
+        let bounds = StoreChange.limitDeadLetters(DeadLetterLimits(count: 5, bytes: 1_000))
         try scene.open()
         for number in 1...8 as ClosedRange<SequenceNumber> { scene.write(.deadLetter(.sample(number)), bounds) }
         #expect(try numbers(scene) == [4, 5, 6, 7, 8])
@@ -44,14 +44,14 @@ struct StoreRoomTests {
     }
 
     private func numbers(_ scene: StoreScene) throws -> [SequenceNumber] {
-        try scene.answer { scene.store.readLetters(DeadLetterQuery(limit: 100), then: $0) }.get().letters
+        try scene.answer { scene.store.readDeadLetters(DeadLetterQuery(limit: 100), then: $0) }.get().letters
             .map(\.letter.sequenceNumber)
     }
 
     @Test("D10, O4: dead letters that are dropped to make room are reported, by dispatcher, once")
     func droppedLetters() throws {
         let scene = StoreScene()
-        let bounds = StoreChange.limitLetters(DeadLetterLimits(count: 3))
+        let bounds = StoreChange.limitDeadLetters(DeadLetterLimits(count: 3))
         try scene.open()
         for number in 1...3 as ClosedRange<SequenceNumber> { scene.write(.deadLetter(.sample(number)), bounds) }
         scene.write(.deadLetter(.sample(4, dispatcher: 2)), .deadLetter(.sample(5)), bounds)
@@ -69,7 +69,7 @@ struct StoreRoomTests {
         let letter = DeadLetter.sample(7, dispatcher: 3, record: Array("{\"a\":1}".utf8))
         scene.write(.deadLetter(letter))
         _ = try scene.reopen()
-        let page = try scene.answer { scene.store.readLetters(DeadLetterQuery(limit: 9), then: $0) }.get()
-        #expect(page.letters == [StoredLetter(number: 1, letter: letter)])
+        let page = try scene.answer { scene.store.readDeadLetters(DeadLetterQuery(limit: 9), then: $0) }.get()
+        #expect(page.letters == [StoredDeadLetter(number: 1, letter: letter)])
     }
 }

@@ -46,8 +46,8 @@ struct StoreVerificationTests {
         try fill()
         let path = scene.directory + "/log/000001.log"
         var bytes = try #require(FileManager.default.contents(atPath: path))
-        let place = try #require(bytes.range(of: Data("event-5".utf8)))
-        bytes[place.lowerBound + 6] = UInt8(ascii: "8")
+        let index = try #require(bytes.range(of: Data("event-5".utf8)))
+        bytes[index.lowerBound + 6] = UInt8(ascii: "8")
         try bytes.write(to: URL(fileURLWithPath: path))
         let before = try content()
         let (lines, isSound) = try verify()

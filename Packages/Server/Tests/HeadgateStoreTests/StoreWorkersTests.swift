@@ -253,12 +253,12 @@ private final class Scene: Sendable {
     func numbers() -> [SequenceNumber] {
         var numbers: [SequenceNumber] = []
         while true {
-            let place = numbers.last ?? 0
+            let position = numbers.last ?? 0
             let answer = Guarded<[SequenceNumber]?>(nil)
             onLoop { store in
-                store?.read(after: place) { result in
+                store?.read(after: position) { result in
                     let chunk = (try? result.get()) ?? nil
-                    answer.withLock { $0 = chunk?.map(\.sequenceNumber).filter { $0 > place } ?? [] }
+                    answer.withLock { $0 = chunk?.map(\.sequenceNumber).filter { $0 > position } ?? [] }
                 }
             }
             answer.wait(until: { $0 != nil })
@@ -298,7 +298,7 @@ private final class WorkersBench: @unchecked Sendable {
     private let isClosed = Guarded(false)
     private var last: SequenceNumber = 0
     /// The event behind which reading goes on; nil at the end.
-    private var place: SequenceNumber? = 0
+    private var position: SequenceNumber? = 0
 
     private enum Hold: Sendable { case free, wanted, held }
 
@@ -335,7 +335,7 @@ private final class WorkersBench: @unchecked Sendable {
     private func took(_ result: Result<Chunk?, StoreFault>) {
         let chunk = (try? result.get()) ?? nil
         written += chunk?.map(\.sequenceNumber) ?? []
-        place = chunk?.lastSequenceNumber
+        position = chunk?.lastSequenceNumber
         isReading.withLock { $0 = false }
     }
 
@@ -376,13 +376,13 @@ private final class WorkersBench: @unchecked Sendable {
 
     var hasMoreToRead: Bool {
         isReading.wait(until: { !$0 })
-        return place != nil
+        return position != nil
     }
 
     func readMore() {
-        guard let place else { return }
+        guard let position else { return }
         isReading.withLock { $0 = true }
-        workers.put(.ask({ $0.read(after: place) }, then: took))
+        workers.put(.ask({ $0.read(after: position) }, then: took))
     }
 
     func close() { workers.put(.close { [isClosed] in isClosed.withLock { $0 = true } }) }

@@ -36,7 +36,7 @@ import Testing
     @Test(
         "closing within any callback is safe, and only the close is reported after it",
         arguments: ["read", "end", "drain", "loss"])
-    func closeWithinCallback(place: String) throws {
+    func closeWithinCallback(callback: String) throws {
         var eventsAtClose = -1
         try onLoop { loop in
             let (connection, raw) = try start(on: loop)
@@ -46,10 +46,10 @@ import Testing
                 #expect(!$0.isOpen)
                 eventsAtClose = recorder.events
             }
-            recorder.onRead = place == "read" ? close : { _ in }
-            recorder.onEnd = place == "end" ? close : { _ in }
-            recorder.onDrain = place == "drain" ? close : { _ in }
-            recorder.onLoss = place == "loss" ? close : { _ in }
+            recorder.onRead = callback == "read" ? close : { _ in }
+            recorder.onEnd = callback == "end" ? close : { _ in }
+            recorder.onDrain = callback == "drain" ? close : { _ in }
+            recorder.onLoss = callback == "loss" ? close : { _ in }
             recorder.onClose = { loop.later(turns: 5) { loop.stop() } }
             connection.write(Array("hello".utf8))
             raw.send("hello")

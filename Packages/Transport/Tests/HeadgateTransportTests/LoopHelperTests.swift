@@ -132,14 +132,14 @@ import Testing
     private func goneLoop() throws -> (EventLoop, Partner, Guarded<Whereabouts>) {
         let loop = try EventLoop.onNewThread(named: "test")
         let partner = Partner()
-        let place = Guarded(Whereabouts.inTheLoop)
+        let whereabouts = Guarded(Whereabouts.inTheLoop)
         partner.work = {
-            place.withLock { $0 = .gone }
-            place.wait(until: { $0 == .mayComeBack })
+            whereabouts.withLock { $0 = .gone }
+            whereabouts.wait(until: { $0 == .mayComeBack })
         }
         loop.submit { loop.betweenTurns(partner) }
-        place.wait(until: { $0 == .gone })
-        return (loop, partner, place)
+        whereabouts.wait(until: { $0 == .gone })
+        return (loop, partner, whereabouts)
     }
 }
 

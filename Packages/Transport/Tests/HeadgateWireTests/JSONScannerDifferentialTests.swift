@@ -43,12 +43,12 @@ struct JSONScannerDifferentialTests {
         let alphabet = Array(#"{}[]:,"\/0123456789.eE+-truefalsn ux"#.utf8) + [0x0A, 0x09, 0x01, 0x80, 0xC3, 0xFF]
         var text = Array(Self.documents.randomElement(using: &random)!.utf8)
         for _ in 0..<Int.random(in: 1...3, using: &random) where !text.isEmpty {
-            let place = Int.random(in: 0..<text.count, using: &random)
+            let index = Int.random(in: 0..<text.count, using: &random)
             switch Int.random(in: 0..<4, using: &random) {
-            case 0: text[place] = alphabet.randomElement(using: &random)!
-            case 1: text.insert(alphabet.randomElement(using: &random)!, at: place)
-            case 2: text.remove(at: place)
-            default: text.swapAt(place, Int.random(in: 0..<text.count, using: &random))
+            case 0: text[index] = alphabet.randomElement(using: &random)!
+            case 1: text.insert(alphabet.randomElement(using: &random)!, at: index)
+            case 2: text.remove(at: index)
+            default: text.swapAt(index, Int.random(in: 0..<text.count, using: &random))
             }
         }
         return text

@@ -59,10 +59,10 @@ struct JSONScannerTests {
     func refusesNeighboursOfDigits() throws {
         for length in 1...20 {
             try GuardedText(String(repeating: "9", count: length)).check()
-            for place in 0..<length {
+            for position in 0..<length {
                 for byte: UInt8 in [0x10, 0x23, 0x2A, 0x2F, 0x3B, 0x3C, 0x3F, 0x40, 0x70, 0x7E] {
                     var digits = [UInt8](repeating: 0x31, count: length)
-                    digits[place] = byte
+                    digits[position] = byte
                     #expect(throws: JSONFault.notJSON) { try GuardedText(digits).check() }
                 }
             }

@@ -15,7 +15,7 @@ struct JSONComplaintTests {
             ("   ", 3, "the text ends"),
             ("[}", 1, "expected a value"), ("{]", 1, "expected a name"), ("[\"\\u00", 6, "a string has no"),
         ])
-    func places(text: String, offset: Int, message: String) {
+    func positions(text: String, offset: Int, message: String) {
         let complaint = JSONSyntaxError(about: Array(text.utf8))
         #expect(complaint.offset == offset)
         #expect(complaint.message.hasPrefix(message), "\(complaint.message)")

@@ -95,9 +95,9 @@ struct LineFramerTests {
             let pieces = stride(from: 0, to: bytes.count, by: size).map {
                 Array(bytes[$0..<min($0 + size, bytes.count)])
             }
-            for place in 0...pieces.count {
-                if place == pieces.count { framer.finish() }
-                (place < pieces.count ? pieces[place] : []).withUnsafeBytes { chunk in
+            for index in 0...pieces.count {
+                if index == pieces.count { framer.finish() }
+                (index < pieces.count ? pieces[index] : []).withUnsafeBytes { chunk in
                     framer.lend(chunk)
                     var isOver = false
                     while !isOver {
@@ -225,10 +225,10 @@ struct LineFramerTests {
     private func read(_ pieces: [[UInt8]], limit: Int = limit, taking linesOf: (Int) -> Int) -> [String] {
         var framer = LineFramer(maxLineBytes: limit)
         var lines: [String] = []
-        for (place, piece) in pieces.enumerated() {
+        for (index, piece) in pieces.enumerated() {
             GuardedText(piece).read { chunk in
                 framer.lend(chunk)
-                take(linesOf(place), from: &framer, into: &lines)
+                take(linesOf(index), from: &framer, into: &lines)
                 framer.keepRest()
             }
         }

@@ -23,7 +23,7 @@ struct OutputShapeTests {
         .required("age", .nullable(.count), \.age), .optional("years", .count, \.age),
         .required("way", .word, \.way),
         .required("friends", .array(.object([friend])), \.friends),
-        .required("seats", .dictionary(.place), \.seats),
+        .required("seats", .dictionary(.positive), \.seats),
         .all([.required("json", .json(.any), { Array($0.name.utf8.dropFirst(3)) })]),
     ])
 

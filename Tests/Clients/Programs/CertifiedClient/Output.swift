@@ -16,7 +16,7 @@ enum Output {
 extension TrackReceipt {
     var object: DataObject {
         [
-            "id": .string(id), "seq": .place(sequenceNumber), "duplicate": .bool(isDuplicate),
+            "id": .string(id), "seq": .index(sequenceNumber), "duplicate": .bool(isDuplicate),
             "unrouted": .bool(isUnrouted),
         ]
     }
@@ -25,15 +25,15 @@ extension TrackReceipt {
 extension TrackManyReceipt {
     var object: DataObject {
         [
-            "ids": .array(ids.map { .string($0) }), "first_seq": .place(firstSequenceNumber),
-            "last_seq": .place(lastSequenceNumber), "duplicates": .number(DataNumber(duplicates)),
+            "ids": .array(ids.map { .string($0) }), "first_seq": .index(firstSequenceNumber),
+            "last_seq": .index(lastSequenceNumber), "duplicates": .number(DataNumber(duplicates)),
             "unrouted": .number(DataNumber(unrouted)),
         ]
     }
 }
 
 extension DataItem {
-    fileprivate static func place(_ number: UInt64?) -> DataItem {
+    fileprivate static func index(_ number: UInt64?) -> DataItem {
         number.map { .number(DataNumber(Int($0))) } ?? .null
     }
 }

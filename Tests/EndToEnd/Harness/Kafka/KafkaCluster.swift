@@ -70,8 +70,8 @@ final class KafkaCluster {
         let arguments = ["-C", "-b", brokers.joined(separator: ","), "-t", topic, "-o", "beginning", "-e", "-q", "-J"]
         let read = try await CommandLineTool.run(program: "/usr/bin/kcat", arguments, in: folder)
         let lines = try read.output.split(separator: "\n").map { try JSON(parsing: String($0)) }
-        let place = { (line: JSON) in (line["partition"].int ?? 0, line["offset"].int ?? 0) }
-        return try lines.sorted { place($0) < place($1) }.map { line in
+        let position = { (line: JSON) in (line["partition"].int ?? 0, line["offset"].int ?? 0) }
+        return try lines.sorted { position($0) < position($1) }.map { line in
             let words = line["headers"].elements.map { $0.string ?? "" }
             let pairs = stride(from: 0, to: words.count, by: 2).map { (words[$0], words[$0 + 1]) }
             let body = line["payload"].string ?? ""

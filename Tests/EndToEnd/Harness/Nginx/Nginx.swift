@@ -41,11 +41,11 @@ final class Nginx {
     // MARK: Addresses
 
     /// Returns the URL of a path without TLS.
-    func endpoint(_ place: String) -> JSON { "http://127.0.0.1:\(plain.port)\(place)" }
+    func endpoint(_ path: String) -> JSON { "http://127.0.0.1:\(plain.port)\(path)" }
     /// Returns the URL of a path with TLS for clients with a certificate of the test authority, without HTTP/2.
-    func tlsEndpoint(_ place: String) -> JSON { "https://localhost:\(tls.port)\(place)" }
+    func tlsEndpoint(_ path: String) -> JSON { "https://localhost:\(tls.port)\(path)" }
     /// Returns the URL of a path with TLS and HTTP/2.
-    func http2Endpoint(_ place: String) -> JSON { "https://localhost:\(http2.port)\(place)" }
+    func http2Endpoint(_ path: String) -> JSON { "https://localhost:\(http2.port)\(path)" }
     /// A Unix socket without TLS.
     var socket: JSON { .string(folder + "/front.sock") }
 

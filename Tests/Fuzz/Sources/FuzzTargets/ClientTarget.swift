@@ -87,7 +87,7 @@ private struct ClientScene {
         switch letter {
         case UInt8(ascii: "r"): call(isRepeatable: true)
         case UInt8(ascii: "n"): call(isRepeatable: false)
-        case UInt8(ascii: "s"): call(isRepeatable: true, isStanding: true)
+        case UInt8(ascii: "s"): call(isRepeatable: true, isPersistent: true)
         case UInt8(ascii: "d"): call(isRepeatable: true, deadline: now + 5_000_000)
         case UInt8(ascii: "a"): abandon()
         case UInt8(ascii: "l"): tell { $0.disconnected(now: $1) }
@@ -123,12 +123,12 @@ private struct ClientScene {
         backlog.add(update)
     }
 
-    private mutating func call(isRepeatable: Bool, isStanding: Bool = false, deadline: Int64? = nil) {
+    private mutating func call(isRepeatable: Bool, isPersistent: Bool = false, deadline: Int64? = nil) {
         guard open.count < 8 else { return }
         last += 1
         open.insert(last)
         let call = OutgoingCall(
-            line: Array("{}\n".utf8), isRepeatable: isRepeatable, isStanding: isStanding, deadline: deadline)
+            line: Array("{}\n".utf8), isRepeatable: isRepeatable, isPersistent: isPersistent, deadline: deadline)
         let number = last
         tell { $0.called(number, call, now: $1) }
     }

@@ -10,7 +10,7 @@ enum NetlinkTarget {
         let requiresRoute = input[0] & 1 == 1
         let datagram = UnsafeRawBufferPointer(rebasing: input.dropFirst())
         let messages = reader.read(datagram)
-        if let place = messages.firstIndex(of: .garbled) { precondition(place == messages.count - 1) }
+        if let index = messages.firstIndex(of: .garbled) { precondition(index == messages.count - 1) }
         var table = NetworkTable(requiresDefaultRoute: requiresRoute)
         var plain = PlainNetwork(requiresDefaultRoute: requiresRoute)
         for case .fact(let fact) in messages {

@@ -70,12 +70,12 @@ enum RecordsTarget {
         all.withUnsafeBytes { bytes in
             var ends = [0]
             for piece in pieces + objects { ends.append((ends.last ?? 0) + piece.count) }
-            func place(_ index: Int) -> UnsafeRawBufferPointer {
+            func piece(_ index: Int) -> UnsafeRawBufferPointer {
                 UnsafeRawBufferPointer(rebasing: bytes[ends[index]..<ends[index + 1]])
             }
             let event = TrackedEvent(
-                id: place(0), identity: nil, name: place(1), time: time, key: key == nil ? nil : place(2),
-                timeToLive: lifetime, context: place(3), data: place(4), route: 3)
+                id: piece(0), identity: nil, name: piece(1), time: time, key: key == nil ? nil : piece(2),
+                timeToLive: lifetime, context: piece(3), data: piece(4), route: 3)
             check(event, number, stamp, lifetime)
         }
     }

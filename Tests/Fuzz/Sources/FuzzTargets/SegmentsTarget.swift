@@ -37,9 +37,9 @@ enum SegmentsTarget {
             let kind = LogFrame.Kind(rawValue: UInt32(input.number(below: 10)))
             let content = kind == nil ? [] : input.bytes(Int(input.integer(UInt16.self)))
             if let kind {
-                let place = LogPosition(segment: segment, offset: LogHeader.size + writer.bytes.count)
+                let position = LogPosition(segment: segment, offset: LogHeader.size + writer.bytes.count)
                 last = writer.frame(
-                    kind, at: place, certain: place.offset, previous: last
+                    kind, at: position, certain: position.offset, previous: last
                 ) { $0.putRest(content) }
                 continue
             }
@@ -75,13 +75,13 @@ enum SegmentsTarget {
     }
 
     private static func look(_ engine: LogEngine) {
-        var place: SequenceNumber = 0
-        while case .success(let chunk?) = engine.read(after: place) {
-            precondition(chunk.lastSequenceNumber > place, "reading behind \(place) does not go on")
+        var position: SequenceNumber = 0
+        while case .success(let chunk?) = engine.read(after: position) {
+            precondition(chunk.lastSequenceNumber > position, "reading behind \(position) does not go on")
             for event in chunk { _ = event.byteCount }
-            place = chunk.lastSequenceNumber
+            position = chunk.lastSequenceNumber
         }
-        if case .success(let page) = engine.readLetters(DeadLetterQuery(limit: 10)) {
+        if case .success(let page) = engine.readDeadLetters(DeadLetterQuery(limit: 10)) {
             for letter in page.letters { _ = letter.letter.event?.json(attempt: 1) }
         }
         _ = engine.log.losses.take()

@@ -58,9 +58,9 @@ enum StreamsTarget {
             messages += taken
         }
 
-        private mutating func answer(_ answer: NATSAnswer, of place: Int) {
-            guard messages.indices.contains(place) else { return }
-            if case .ended(let ended) = flights.answer(messages[place], answer.outcome) { end(ended) }
+        private mutating func answer(_ answer: NATSAnswer, of index: Int) {
+            guard messages.indices.contains(index) else { return }
+            if case .ended(let ended) = flights.answer(messages[index], answer.outcome) { end(ended) }
         }
 
         private mutating func end(_ ended: MessageFlights.Ended?) {

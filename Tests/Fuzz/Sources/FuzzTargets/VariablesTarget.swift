@@ -23,7 +23,7 @@ enum VariablesTarget {
         }
         descriptors(environment)
         notification(environment)
-        places(environment)
+        paths(environment)
         return 0
     }
 
@@ -43,15 +43,15 @@ enum VariablesTarget {
         address.withSystemAddress { precondition($1 <= 110 && $0.pointee.sa_family == 1) }
     }
 
-    private static func places(_ environment: [String: String]) {
-        let own = SocketPlace.usual({ environment[$0] }, isThere: { _ in true })
+    private static func paths(_ environment: [String: String]) {
+        let own = SocketPath.usual({ environment[$0] }, isThere: { _ in true })
         precondition(!own.isEmpty && (own.hasPrefix("/") || own == environment["HEADGATE_SOCKET"]))
-        let places = try? DaemonPaths.find(
+        let paths = try? DaemonPaths.find(
             options: DaemonOptions(), settings: settings, environment: environment, userID: 1000)
-        guard let places else { return }
-        precondition(!places.dataDirectory.isEmpty)
+        guard let paths else { return }
+        precondition(!paths.dataDirectory.isEmpty)
         // Clients must look for the socket where the daemon listens.
-        precondition(places.socket == own, "\(places) and \(own)")
+        precondition(paths.socket == own, "\(paths) and \(own)")
     }
 
     private static let settings: DataObject = [:]

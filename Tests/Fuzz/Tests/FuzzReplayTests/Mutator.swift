@@ -28,25 +28,25 @@ struct Mutator {
     }
 
     private mutating func change(_ bytes: inout [UInt8]) {
-        let place = Int.random(in: 0...bytes.count, using: &random)
+        let index = Int.random(in: 0...bytes.count, using: &random)
         let piece = piece(of: bytes)
         switch Int.random(in: 0..<8, using: &random) {
         case 0: bytes.removeSubrange(piece)
-        case 1: bytes.insert(contentsOf: bytes[piece], at: place)
-        case 2: bytes.insert(contentsOf: Mutator.words.randomElement(using: &random) ?? [], at: place)
+        case 1: bytes.insert(contentsOf: bytes[piece], at: index)
+        case 2: bytes.insert(contentsOf: Mutator.words.randomElement(using: &random) ?? [], at: index)
         case 3: bytes.replaceSubrange(piece, with: Mutator.words.randomElement(using: &random) ?? [])
-        case 4: splice(into: &bytes, at: place)
-        case 5: bytes.insert(.random(in: 0...255, using: &random), at: place)
-        case 6: bytes.removeSubrange(place...)
+        case 4: splice(into: &bytes, at: index)
+        case 5: bytes.insert(.random(in: 0...255, using: &random), at: index)
+        case 6: bytes.removeSubrange(index...)
         default:
-            guard place < bytes.count else { return }
-            bytes[place] ^= 1 << UInt8.random(in: 0..<8, using: &random)
+            guard index < bytes.count else { return }
+            bytes[index] ^= 1 << UInt8.random(in: 0..<8, using: &random)
         }
     }
 
-    private mutating func splice(into bytes: inout [UInt8], at place: Int) {
+    private mutating func splice(into bytes: inout [UInt8], at index: Int) {
         let other = corpus.randomElement(using: &random) ?? []
-        bytes.insert(contentsOf: other[piece(of: other)], at: place)
+        bytes.insert(contentsOf: other[piece(of: other)], at: index)
     }
 
     /// Returns a random range of at most 64 bytes.

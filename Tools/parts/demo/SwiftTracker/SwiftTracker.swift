@@ -44,7 +44,7 @@ struct SwiftTracker {
     /// Makes an event of a line of the package history, which has the day, the time, the action, and the package.
     private static func event(_ line: Substring) -> OutgoingEvent {
         let words = line.split(separator: " ", maxSplits: 3)
-        let word = { (place: Int) in place < words.count ? String(words[place]) : "" }
+        let word = { (index: Int) in index < words.count ? String(words[index]) : "" }
         return OutgoingEvent(
             "package_" + word(2), data: ["at": .string("\(word(0)) \(word(1))"), "details": .string(word(3))])
     }

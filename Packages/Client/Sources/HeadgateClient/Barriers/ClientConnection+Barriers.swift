@@ -12,7 +12,7 @@ extension ClientConnection {
     /// - Returns: the call, for ``abandon(_:)``, which forgets the barrier and leaves it to the daemon.
     @discardableResult
     public func registerBarrier(
-        _ registration: BarrierRegistration, deadline: Duration? = nil, _ tell: @escaping (StandingReport) -> Void
+        _ registration: BarrierRegistration, deadline: Duration? = nil, _ tell: @escaping (PersistentCallReport) -> Void
     ) -> Call {
         let call = reserve()
         registerBarrier(call, registration, deadline: deadline, tell)
@@ -21,7 +21,7 @@ extension ClientConnection {
 
     func registerBarrier(
         _ call: Call, _ registration: BarrierRegistration, deadline: Duration?,
-        _ tell: @escaping (StandingReport) -> Void
+        _ tell: @escaping (PersistentCallReport) -> Void
     ) {
         let id = registration.id
         if let former = barrierEndings.removeValue(forKey: id) { abandon(former.call) }
@@ -33,7 +33,7 @@ extension ClientConnection {
             call, "barrier.register", registration.params, as: "barrier \(id)", deadline: deadline, giveBack: giveBack
         ) { [weak self] news in
             self?.note(news, of: new, named: id)
-            tell(StandingReport(news))
+            tell(PersistentCallReport(news))
         }
     }
 
@@ -48,7 +48,7 @@ extension ClientConnection {
 
     /// Replaces the earlier registration when the daemon grants the new one, and at no other time. A refusal or a
     /// deadline leaves the earlier one as it is.
-    private func note(_ news: StandingNews, of new: OwnBarrier, named id: String) {
+    private func note(_ news: PersistentCallNews, of new: OwnBarrier, named id: String) {
         let present = barriers[id]
         switch news {
         case .granted where present?.call != new.call:

@@ -50,10 +50,10 @@ struct OwnBarrier {
     /// Applies a change that the daemon granted. Earlier changes of the same members are dropped, whatever their
     /// outcome.
     mutating func grant(_ call: ClientCall) {
-        guard let place = attempts.firstIndex(where: { $0.call == call }) else { return }
-        let granted = attempts[place].change
-        let earlier = attempts[..<place].filter { !granted.covers($0.change) }
-        attempts = earlier + attempts[(place + 1)...]
+        guard let index = attempts.firstIndex(where: { $0.call == call }) else { return }
+        let granted = attempts[index].change
+        let earlier = attempts[..<index].filter { !granted.covers($0.change) }
+        attempts = earlier + attempts[(index + 1)...]
         apply(granted)
     }
 
@@ -67,11 +67,11 @@ struct OwnBarrier {
         registration.isFlushable = change.isFlushable ?? registration.isFlushable
         guard let dispatcher = change.dispatcher else { return applyToAll(change) }
         guard change.state != nil || change.reason != nil else { return }
-        let place = exceptions.firstIndex { $0.dispatcher == dispatcher }
-        var statement = place.map { exceptions[$0].statement } ?? Statement(state: registration.state, reason: reason)
+        let index = exceptions.firstIndex { $0.dispatcher == dispatcher }
+        var statement = index.map { exceptions[$0].statement } ?? Statement(state: registration.state, reason: reason)
         statement.apply(change)
-        if let place {
-            exceptions[place].statement = statement
+        if let index {
+            exceptions[index].statement = statement
         } else {
             exceptions.append((dispatcher, statement))
         }

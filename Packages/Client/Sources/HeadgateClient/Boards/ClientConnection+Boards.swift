@@ -49,7 +49,7 @@ extension ClientConnection {
         abandon(served.call)
     }
 
-    private func board(_ board: String, _ call: Call, _ news: StandingNews, _ tell: (BoardNews) -> Void) {
+    private func board(_ board: String, _ call: Call, _ news: PersistentCallNews, _ tell: (BoardNews) -> Void) {
         switch news {
         case .granted: tell(.began)
         case .interrupted(let error): tell(.interrupted(error))

@@ -31,7 +31,7 @@ public actor HeadgateClient {
 
     /// Creates a client, which connects at its first call.
     /// - Parameters:
-    ///   - socketPath: the daemon's socket; nil uses the usual path (``SocketPlace``).
+    ///   - socketPath: the daemon's socket; nil uses the usual path (``SocketPath``).
     ///   - name: the program's name. With the version it is the events' `context.client`.
     ///   - version: the program's version.
     ///   - namespace: the namespace of ids; nil is the user's.
@@ -41,7 +41,7 @@ public actor HeadgateClient {
         socketPath: String? = nil, name: String, version: String, namespace: String? = nil,
         options: ClientOptions = ClientOptions()
     ) throws(ClientError) {
-        self.socketPath = socketPath ?? SocketPlace.usual
+        self.socketPath = socketPath ?? SocketPath.usual
         identity = ClientIdentity(name: name, version: version, namespace: namespace)
         self.options = options
         coder = options.coder
@@ -116,7 +116,7 @@ public actor HeadgateClient {
 
     /// Makes a persistent call and waits until the daemon has granted it for the first time.
     func begin(
-        _ start: (ClientConnection, ClientConnection.Call, @escaping (StandingReport) -> Void) -> Void
+        _ start: (ClientConnection, ClientConnection.Call, @escaping (PersistentCallReport) -> Void) -> Void
     ) async throws {
         let call = connection.reserve()
         try await withTaskCancellationHandler {
@@ -154,9 +154,9 @@ public actor HeadgateClient {
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let answers = GatheredAnswers<Answer>(count: calls.count) { continuation.resume(returning: $0) }
-                for (place, (call, question)) in zip(calls, questions).enumerated() {
+                for (index, (call, question)) in zip(calls, questions).enumerated() {
                     begin(connection, call, question) { result in
-                        answers.take(Result { try read(result.get()) }, at: place)
+                        answers.take(Result { try read(result.get()) }, at: index)
                     }
                 }
             }
@@ -184,8 +184,8 @@ private final class GatheredAnswers<Answer> {
         if count == 0 { completion([]) }
     }
 
-    func take(_ answer: Result<Answer, any Error>, at place: Int) {
-        answers[place] = answer
+    func take(_ answer: Result<Answer, any Error>, at index: Int) {
+        answers[index] = answer
         missing -= 1
         if missing == 0 { completion(answers.compactMap { $0 }) }
     }

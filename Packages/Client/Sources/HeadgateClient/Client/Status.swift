@@ -17,7 +17,7 @@ extension ClientConnection {
     ///   - tell: called on the loop, in order; `ended` comes once and last.
     @discardableResult
     public func announce(
-        _ status: ApplicationStatus, deadline: Duration? = nil, _ tell: @escaping (StandingReport) -> Void
+        _ status: ApplicationStatus, deadline: Duration? = nil, _ tell: @escaping (PersistentCallReport) -> Void
     ) -> Call {
         let call = reserve()
         announce(call, status, deadline: deadline, tell)
@@ -25,7 +25,7 @@ extension ClientConnection {
     }
 
     fileprivate func announce(
-        _ call: Call, _ status: ApplicationStatus, deadline: Duration?, _ tell: @escaping (StandingReport) -> Void
+        _ call: Call, _ status: ApplicationStatus, deadline: Duration?, _ tell: @escaping (PersistentCallReport) -> Void
     ) {
         let giveBack: () -> Void = { [weak self] in
             if let former = self?.announcement, former != call { self?.renew(former) }
@@ -35,14 +35,14 @@ extension ClientConnection {
             deadline: deadline, giveBack: giveBack
         ) { [weak self] news in
             self?.note(news, ofAnnouncement: call)
-            tell(StandingReport(news))
+            tell(PersistentCallReport(news))
             guard case .granted = news, status == .exiting else { return }
             self?.abandon(call)
         }
     }
 
     /// Replaces the earlier announcement when the daemon grants the new one, and at no other time.
-    private func note(_ news: StandingNews, ofAnnouncement call: Call) {
+    private func note(_ news: PersistentCallNews, ofAnnouncement call: Call) {
         switch news {
         case .granted where announcement != call:
             let former = announcement

@@ -122,10 +122,10 @@ enum SnakeCase {
     static func snake(_ name: String) -> String {
         let letters = Array(name)
         var snake = ""
-        for (place, letter) in letters.enumerated() {
-            let isAfterWord = place > 0 && !letters[place - 1].isUppercase && letters[place - 1] != "_"
-            let isBeforeSmall = place + 1 < letters.count && letters[place + 1].isLowercase
-            let isAfterCapital = place > 0 && letters[place - 1].isUppercase
+        for (index, letter) in letters.enumerated() {
+            let isAfterWord = index > 0 && !letters[index - 1].isUppercase && letters[index - 1] != "_"
+            let isBeforeSmall = index + 1 < letters.count && letters[index + 1].isLowercase
+            let isAfterCapital = index > 0 && letters[index - 1].isUppercase
             if letter.isUppercase, isAfterWord || isAfterCapital && isBeforeSmall { snake.append("_") }
             snake += letter.lowercased()
         }
@@ -145,22 +145,22 @@ enum SnakeCase {
 
 /// The coding key of an array's element, for the path in an error.
 struct IndexKey: CodingKey {
-    let place: Int
+    let index: Int
 
-    init(_ place: Int) {
-        self.place = place
+    init(_ index: Int) {
+        self.index = index
     }
 
     init?(intValue: Int) {
-        place = intValue
+        index = intValue
     }
 
     init?(stringValue: String) {
         return nil
     }
 
-    var intValue: Int? { place }
-    var stringValue: String { "Index \(place)" }
+    var intValue: Int? { index }
+    var stringValue: String { "Index \(index)" }
 }
 
 /// The key under which a class encodes its superclass.

@@ -118,11 +118,11 @@ enum ForeignType {
         let text = try decoder.value(as: DataNumber.self).text
         let number = WrittenNumber(text)
         guard let mantissa = number.digits.isEmpty ? 0 : UInt128(number.digits),
-            number.digits.isEmpty || (-128...127).contains(number.places)
+            number.digits.isEmpty || (-128...127).contains(number.exponent)
         else { throw decoder.corrupted("\(text) does not fit into Decimal") }
         let words = (0..<8).map { UInt16(truncatingIfNeeded: mantissa >> ($0 * 16)) }
         return [
-            "exponent": .number(DataNumber(mantissa == 0 ? 0 : number.places)),
+            "exponent": .number(DataNumber(mantissa == 0 ? 0 : number.exponent)),
             "length": .number(DataNumber((words.lastIndex { $0 != 0 } ?? -1) + 1)),
             "isNegative": .bool(number.isNegative && mantissa != 0), "isCompact": true,
             "mantissa": .array(words.map { .number(DataNumber($0)) }),

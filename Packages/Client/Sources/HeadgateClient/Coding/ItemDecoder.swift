@@ -91,10 +91,10 @@ struct ItemDecoder: Decoder {
             key, DecodingError.Context(codingPath: codingPath, debugDescription: "there is no \(name(of: key))"))
     }
 
-    fileprivate func ended(_ type: Any.Type, at place: Int) -> DecodingError {
-        let path = codingPath + [IndexKey(place)]
+    fileprivate func ended(_ type: Any.Type, at index: Int) -> DecodingError {
+        let path = codingPath + [IndexKey(index)]
         return .valueNotFound(
-            type, DecodingError.Context(codingPath: path, debugDescription: "the array has only \(place) elements"))
+            type, DecodingError.Context(codingPath: path, debugDescription: "the array has only \(index) elements"))
     }
 }
 

@@ -48,7 +48,7 @@ struct CallTable {
         guard let call = calls.removeValue(forKey: number) else { return }
         heldBytes -= call.line.count
         if let deadline = call.deadline { deadlines.remove(Deadline(moment: deadline, call: number)) }
-        if call.isStanding { postponed.removeAll { $0.call == number } }
+        if call.isPersistent { postponed.removeAll { $0.call == number } }
         guard call.isWritten else { return waiting.remove(number) }
         unanswered.count -= 1
         unanswered.bytes -= call.line.count

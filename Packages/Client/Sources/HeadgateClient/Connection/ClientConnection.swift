@@ -27,7 +27,7 @@ public final class ClientConnection {
     private lazy var timer = loop.timer { [weak self] in self?.timePassed() }
     private var completions: [CallNumber: Completion] = [:]
     /// The persistent calls and their callers.
-    private var standing: [CallNumber: StandingCall] = [:]
+    private var persistentCalls: [CallNumber: PersistentCall] = [:]
     /// The watches of this client, by their persistent calls.
     var watches: [CallNumber: ClientWatch] = [:]
     /// The watches that this client ended and the daemon still has.
@@ -62,7 +62,7 @@ public final class ClientConnection {
 
     /// Creates a connection, which is made at the first call.
     public convenience init(
-        to socketPath: String = SocketPlace.usual, as identity: ClientIdentity,
+        to socketPath: String = SocketPath.usual, as identity: ClientIdentity,
         options: ClientOptions = ClientOptions(),
         on loop: EventLoop
     ) {
@@ -96,7 +96,7 @@ public final class ClientConnection {
     /// Ends a call with `CancellationError`. The daemon may do what it asks for all the same.
     public func abandon(_ call: Call) {
         if let entry = roomLine.remove(call.number) { return entry.refuse(CancellationError()) }
-        if standing[call.number] != nil { return end(call, CancellationError()) }
+        if persistentCalls[call.number] != nil { return end(call, CancellationError()) }
         guard let completion = completions.removeValue(forKey: call.number) else { return }
         machine.abandoned(call.number, now: loop.monotonicNow)
         settle()
@@ -143,12 +143,12 @@ public final class ClientConnection {
     ///   - giveBack: called before the call ends, if the daemon may grant it although its caller no longer waits.
     func stand(
         _ call: Call, _ method: String, _ params: DataObject, as name: String, deadline: Duration? = nil,
-        mostConflicts: Int = 0, giveBack: @escaping () -> Void = {}, _ tell: @escaping (StandingNews) -> Void
+        mostConflicts: Int = 0, giveBack: @escaping () -> Void = {}, _ tell: @escaping (PersistentCallNews) -> Void
     ) {
         let now = loop.monotonicNow
-        standing[call.number] = StandingCall(name: name, tell: tell, giveBack: giveBack)
+        persistentCalls[call.number] = PersistentCall(name: name, tell: tell, giveBack: giveBack)
         let outgoing = OutgoingCall(
-            line: ClientConnection.line(call, method, params), isRepeatable: true, isStanding: true,
+            line: ClientConnection.line(call, method, params), isRepeatable: true, isPersistent: true,
             deadline: deadline.map { now + $0.nanoseconds }, mostConflicts: mostConflicts)
         machine.called(call.number, outgoing, now: now)
         settle()
@@ -177,7 +177,7 @@ public final class ClientConnection {
 
     /// Ends a persistent call and tells its caller why.
     func end(_ call: Call, _ error: any Error) {
-        guard let ending = standing.removeValue(forKey: call.number) else { return }
+        guard let ending = persistentCalls.removeValue(forKey: call.number) else { return }
         if machine.calls[call.number]?.mayBeGrantedYet == true { ending.giveBack() }
         machine.abandoned(call.number, now: loop.monotonicNow)
         ending.tell(.ended(error))
@@ -233,13 +233,13 @@ public final class ClientConnection {
             link = nil
             forgetFarewells()
         case .finish(let number, let result): finish(number, result)
-        case .grant(let number, let answer): standing[number]?.tell(.granted(answer))
-        case .interrupt(let number, let error): standing[number]?.tell(.interrupted(error))
-        case .giveBack(let number): standing[number]?.giveBack()
+        case .grant(let number, let answer): persistentCalls[number]?.tell(.granted(answer))
+        case .interrupt(let number, let error): persistentCalls[number]?.tell(.interrupted(error))
+        case .giveBack(let number): persistentCalls[number]?.giveBack()
         case .report(let state): options.onState?(state)
         case .warn(let error): options.onWarning?("\(error); events wait in this process until it can connect")
         case .warnOfRefusal(let number, let error):
-            let name = standing[number]?.name ?? "a call"
+            let name = persistentCalls[number]?.name ?? "a call"
             (options.onRefusal ?? options.onWarning)?(
                 "\(name) was refused on the new connection, and is requested again: \(error.message)")
         case .refuseWaiting(let error): for entry in roomLine.takeAll() { entry.refuse(error) }
@@ -256,7 +256,7 @@ public final class ClientConnection {
     }
 
     private func finish(_ number: CallNumber, _ result: Result<JSONView, ClientError>) {
-        if let ended = standing.removeValue(forKey: number) {
+        if let ended = persistentCalls.removeValue(forKey: number) {
             // Only a failure finishes a persistent call.
             if case .failure(let error) = result { ended.tell(.ended(error)) }
             return

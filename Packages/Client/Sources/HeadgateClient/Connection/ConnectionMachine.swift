@@ -166,7 +166,7 @@ extension ConnectionMachine {
         case .failure(let error):
             noteProgress()
             finish(number, .failure(.refused(error)))
-        case .success(let answer) where call.isStanding:
+        case .success(let answer) where call.isPersistent:
             noteProgress()
             table.unmarkWritten(number)
             table.noteGranted(number)

@@ -13,7 +13,7 @@ struct OutgoingCall {
     let isRepeatable: Bool
     /// True if the client makes the call on each connection until it is abandoned. A persistent call asks for something
     /// that lasts as long as a connection.
-    let isStanding: Bool
+    let isPersistent: Bool
     /// The moment at which the caller stops waiting, in nanoseconds of the monotonic clock; nil for never.
     var deadline: Int64?
     private(set) var stage = Stage.waiting
@@ -25,11 +25,11 @@ struct OutgoingCall {
 
     /// Creates a request from its line, a JSON text and LF.
     init(
-        line: [UInt8], isRepeatable: Bool, isStanding: Bool = false, deadline: Int64? = nil, mostConflicts: Int = 0
+        line: [UInt8], isRepeatable: Bool, isPersistent: Bool = false, deadline: Int64? = nil, mostConflicts: Int = 0
     ) {
         self.line = line
-        self.isRepeatable = isRepeatable || isStanding
-        self.isStanding = isStanding
+        self.isRepeatable = isRepeatable || isPersistent
+        self.isPersistent = isPersistent
         self.deadline = deadline
         self.mostConflicts = mostConflicts
         longestLine = line.count - 1
@@ -102,11 +102,11 @@ struct OutgoingCall {
     /// Returns true if the client makes the call again after this refusal. It asks for what was granted before until
     /// the daemon grants it again. An earlier conflict may be with the former connection.
     func outlasts(_ error: RPCError) -> Bool {
-        isStanding && (wasGranted || error.reason == .conflict && conflicts < mostConflicts)
+        isPersistent && (wasGranted || error.reason == .conflict && conflicts < mostConflicts)
     }
 
     /// True if the daemon may grant the call although its caller no longer waits.
-    var mayBeGrantedYet: Bool { isStanding && wasWritten && !wasGranted }
+    var mayBeGrantedYet: Bool { isPersistent && wasWritten && !wasGranted }
 
     /// Replaces the lines.
     mutating func replace(with lines: [UInt8]) {

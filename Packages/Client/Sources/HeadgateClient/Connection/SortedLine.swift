@@ -19,7 +19,7 @@ struct SortedLine<Element: Comparable> {
 
     mutating func insert(_ element: Element) {
         guard let last = elements.last, taken < elements.count, last >= element else { return elements.append(element) }
-        elements.insert(element, at: place(of: element))
+        elements.insert(element, at: index(of: element))
     }
 
     mutating func removeFirst() {
@@ -32,9 +32,9 @@ struct SortedLine<Element: Comparable> {
     /// Removes an element if it is there.
     mutating func remove(_ element: Element) {
         if first == element { return removeFirst() }
-        let place = place(of: element)
-        guard place < elements.count, elements[place] == element else { return }
-        elements.remove(at: place)
+        let index = index(of: element)
+        guard index < elements.count, elements[index] == element else { return }
+        elements.remove(at: index)
     }
 
     /// Removes all elements for which the function returns true.
@@ -45,7 +45,7 @@ struct SortedLine<Element: Comparable> {
     }
 
     /// Returns the index of the first element that is not less than `element`.
-    private func place(of element: Element) -> Int {
+    private func index(of element: Element) -> Int {
         BinarySearch.first(in: taken..<elements.count) { elements[$0] >= element }
     }
 }

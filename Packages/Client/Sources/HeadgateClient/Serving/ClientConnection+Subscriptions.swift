@@ -44,7 +44,7 @@ extension ClientConnection {
     }
 
     private func subscription(
-        _ dispatcher: String, _ call: Call, _ news: StandingNews, _ tell: (SubscriptionNews) -> Void
+        _ dispatcher: String, _ call: Call, _ news: PersistentCallNews, _ tell: (SubscriptionNews) -> Void
     ) {
         switch news {
         case .granted: tell(.began)

@@ -13,10 +13,10 @@ public struct ListedTrace: Sendable, Equatable {
     /// The time of its receipt.
     public let receivedAt: Timestamp?
     /// The event's state for each of its dispatchers.
-    public let ways: [Way]
+    public let dispatchers: [DispatcherTrace]
 
     /// The state of an event for a dispatcher.
-    public struct Way: Sendable, Equatable {
+    public struct DispatcherTrace: Sendable, Equatable {
         /// The dispatcher's id.
         public let dispatcher: String
         /// The state in the daemon's words: `pending`, `in_flight`, `delivered`, `dead`, `expired`, `evicted`,
@@ -57,8 +57,8 @@ public struct ListedTrace: Sendable, Equatable {
         sequenceNumber = entry.get(key: "seq") ?? 0
         event = entry.get(key: "event")
         receivedAt = entry.get(key: "received_at", as: String.self).flatMap(Timestamp.init(rfc3339:))
-        ways = (entry.get(key: "dispatchers") ?? DataObject()).compactMap { dispatcher, way in
-            way.get(as: DataObject.self).map { Way(dispatcher, $0) }
+        dispatchers = (entry.get(key: "dispatchers") ?? DataObject()).compactMap { dispatcher, trace in
+            trace.get(as: DataObject.self).map { DispatcherTrace(dispatcher, $0) }
         }
     }
 

@@ -17,7 +17,7 @@ extension ClientConnection {
         return call
     }
 
-    private func watch(_ call: Call, _ news: StandingNews, _ tell: (WatchNews) -> Void) {
+    private func watch(_ call: Call, _ news: PersistentCallNews, _ tell: (WatchNews) -> Void) {
         switch news {
         case .granted(let answer):
             guard let id = answer.member("watch")?.string else {

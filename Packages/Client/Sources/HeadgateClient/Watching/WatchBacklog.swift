@@ -26,9 +26,9 @@ struct WatchBacklog {
     }
 
     private mutating func merge(_ update: WatchUpdate) {
-        for place in updates.indices {
-            guard let merged = updates[place].merged(with: update) else { continue }
-            updates[place] = withoutUnread(merged, from: updates[place])
+        for index in updates.indices {
+            guard let merged = updates[index].merged(with: update) else { continue }
+            updates[index] = withoutUnread(merged, from: updates[index])
             return
         }
         updates.append(update)
@@ -103,16 +103,16 @@ private struct Entries<Entry> {
         let gone = Set(later.removed)
         var merged = self
         merged.present.removeAll { gone.contains(id($0)) }
-        var places = Dictionary(merged.present.enumerated().map { (id($1), $0) }) { first, _ in first }
+        var indexes = Dictionary(merged.present.enumerated().map { (id($1), $0) }) { first, _ in first }
         for entry in later.present {
-            if let place = places[id(entry)] {
-                merged.present[place] = join(merged.present[place], entry)
+            if let index = indexes[id(entry)] {
+                merged.present[index] = join(merged.present[index], entry)
             } else {
-                places[id(entry)] = merged.present.count
+                indexes[id(entry)] = merged.present.count
                 merged.present.append(entry)
             }
         }
-        merged.removed = removed.filter { places[$0] == nil && !gone.contains($0) } + later.removed
+        merged.removed = removed.filter { indexes[$0] == nil && !gone.contains($0) } + later.removed
         return merged
     }
 }

@@ -16,13 +16,13 @@ extension Command {
             DIR must not exist, or be empty. It appears when the copy is whole.
             """
     ) { invocation in
-        let place = invocation.arguments.operands[0]
-        guard place == "-" else {
-            let copy = try BackupDirectory(place)
+        let path = invocation.arguments.operands[0]
+        guard path == "-" else {
+            let copy = try BackupDirectory(path)
             let size = try Backup(invocation, into: copy).run()
             try invocation.show(
-                ["directory": .string(place), "bytes": .number(DataNumber(size))],
-                else: "The backup in \(place) is complete: \(size) bytes.\n")
+                ["directory": .string(path), "bytes": .number(DataNumber(size))],
+                else: "The backup in \(path) is complete: \(size) bytes.\n")
             return .success
         }
         guard !invocation.terminal.showsOutput else {

@@ -72,11 +72,11 @@ private enum EraseText {
     }
 
     static func done(_ answer: DataObject) -> String {
-        let places: [String] = answer.get(key: "not_reached") ?? []
+        let dispatchers: [String] = answer.get(key: "not_reached") ?? []
         let rest =
-            places.isEmpty
+            dispatchers.isEmpty
             ? ""
-            : "The destinations and files of these dispatchers keep their copies: \(places.joined(separator: ", ")).\n"
+            : "The destinations and files of these dispatchers keep their copies: \(dispatchers.joined(separator: ", ")).\n"
         return counted(answer, " erased. No file of the store has their bytes.\n") + rest
     }
 }

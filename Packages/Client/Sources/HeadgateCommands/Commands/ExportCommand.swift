@@ -74,10 +74,10 @@ private final class Export {
         return .success
     }
 
-    private func read(_ list: List, after place: Int, then: @escaping () -> Void) {
+    private func read(_ list: List, after number: Int, then: @escaping () -> Void) {
         let params: DataObject = [
             "dispatcher": .string(dispatcher), "limit": .number(DataNumber(list.limit)),
-            "after": .number(DataNumber(place)),
+            "after": .number(DataNumber(number)),
         ]
         connection.call(list.method, params) { [self] result in
             do {

@@ -111,8 +111,8 @@ extension Command {
         guard let when = invocation.arguments.value(to) else {
             throw UsageError(message: "rewind: --to WHEN is missing", command: "rewind")
         }
-        let place: DataItem = Int(when).flatMap { $0 >= 0 ? .number(DataNumber($0)) : nil } ?? .string(when)
-        let params: DataObject = ["id": .string(id), "to": place]
+        let target: DataItem = Int(when).flatMap { $0 >= 0 ? .number(DataNumber($0)) : nil } ?? .string(when)
+        let params: DataObject = ["id": .string(id), "to": target]
         let answer = try invocation.ask([Question(method: "dispatcher.rewind", params: params)])[0]
         let count = answer.get(key: "events", as: Int.self) ?? 0
         let first = answer.get(key: "first_seq", as: Int.self) ?? 0

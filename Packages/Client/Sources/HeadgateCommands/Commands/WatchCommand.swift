@@ -17,8 +17,8 @@ extension Command {
             """
     ) { invocation in
         let topics = try topics(invocation.arguments.operands)
-        if let place = invocation.terminal.screen, !invocation.arguments.has(json) {
-            return try WatchView(invocation, topics: topics.isEmpty ? WatchView.usual : topics, on: place).run()
+        if let terminal = invocation.terminal.screen, !invocation.arguments.has(json) {
+            return try WatchView(invocation, topics: topics.isEmpty ? WatchView.usual : topics, on: terminal).run()
         }
         return try WatchLines(invocation, topics: topics.isEmpty ? nil : topics).run()
     }

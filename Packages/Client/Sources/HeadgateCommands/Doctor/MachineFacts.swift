@@ -5,14 +5,14 @@ import HeadgateData
 extension SocketFacts {
     /// Returns the facts about a path on this machine, for the user of this process.
     static func ofMachine(_ path: String) -> SocketFacts {
-        var facts = SocketFacts(path: path, place: .nothing, user: Names.user(geteuid()))
+        var facts = SocketFacts(path: path, fileKind: .nothing, user: Names.user(geteuid()))
         var status = stat()
         guard stat(path, &status) == 0 else {
             let code = errno
-            if code != ENOENT { facts.place = .unreachable(why: String(cString: strerror(code))) }
+            if code != ENOENT { facts.fileKind = .unreachable(why: String(cString: strerror(code))) }
             return facts
         }
-        facts.place = status.st_mode & S_IFMT == S_IFSOCK ? .socket : .somethingElse
+        facts.fileKind = status.st_mode & S_IFMT == S_IFSOCK ? .socket : .somethingElse
         facts.mayConnect = faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) == 0
         facts.group = Names.group(status.st_gid)
         return facts
@@ -96,7 +96,7 @@ extension Destination {
         ]
         let texts = words.map { $0.map { strdup($0) } }
         defer { for text in texts { free(text ?? nil) } }
-        func text(_ place: Int) -> UnsafePointer<CChar>? { texts[place]?.map { UnsafePointer($0) } }
+        func text(_ index: Int) -> UnsafePointer<CChar>? { texts[index]?.map { UnsafePointer($0) } }
         var probe = hg_probe(
             url: text(0), unix_socket: text(1), ca_file: text(2), cert_file: text(3), key_file: text(4), body: text(5),
             content_type: text(6), timeout_ms: milliseconds)

@@ -3,7 +3,7 @@ import HeadgateData
 /// Facts about the daemon's socket, as the current user sees it.
 struct SocketFacts: Equatable, Sendable {
     /// The kind of file at the path.
-    enum Place: Equatable, Sendable {
+    enum FileKind: Equatable, Sendable {
         case socket
         case somethingElse
         case nothing
@@ -12,7 +12,7 @@ struct SocketFacts: Equatable, Sendable {
     }
 
     var path: String
-    var place: Place
+    var fileKind: FileKind
     /// True if the permissions of the file let the user connect.
     var mayConnect = false
     /// The group of the socket's file.
@@ -25,7 +25,7 @@ extension SocketFacts {
 
     /// The finding about the socket.
     var finding: Finding {
-        switch place {
+        switch fileKind {
         case .nothing:
             .wrong(
                 Self.subject, "no socket at \(path)",

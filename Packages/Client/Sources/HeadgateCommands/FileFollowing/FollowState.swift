@@ -38,10 +38,10 @@ final class FollowState<Position: StoredPosition> {
         }
         guard length >= 0 else { throw FollowFault("read", path) }
         guard length > 0 else { return nil }
-        guard case .object(let kept)? = try? DataItem(parsing: bytes), let place = Position(kept) else {
+        guard case .object(let kept)? = try? DataItem(parsing: bytes), let index = Position(kept) else {
             throw FollowFault("\(path) holds no position of this kind; delete it to start without a position")
         }
-        return place
+        return index
     }
 
     private func take() throws(FollowFault) -> OwnedDescriptor {
@@ -64,12 +64,12 @@ final class FollowState<Position: StoredPosition> {
     }
 
     /// Stores a position. The new file is locked before it gets the name.
-    func save(_ place: Position) throws(FollowFault) {
+    func save(_ index: Position) throws(FollowFault) {
         let name = path + ".new"
         let new = OwnedDescriptor(OwnFile.create(name))
         guard new.number >= 0 else { throw FollowFault("write", name) }
         try lock(new)
-        let text = Array((DataItem.object(place.kept).json + "\n").utf8)
+        let text = Array((DataItem.object(index.kept).json + "\n").utf8)
         var written = 0
         while written < text.count {
             let count = write(new.number, Array(text[written...]), text.count - written)

@@ -91,9 +91,9 @@ final class FollowedFile {
     }
 
     /// Returns true if the file has only grown since a position was stored: the bytes before the position are the same.
-    func isStill(_ place: FollowerPosition) throws(FollowFault) -> Bool {
-        guard !place.before.isEmpty else { return place.offset == 0 }
-        return try bytes(at: place.offset - place.before.count, upTo: place.before.count) == place.before
+    func isStill(_ position: FollowerPosition) throws(FollowFault) -> Bool {
+        guard !position.before.isEmpty else { return position.offset == 0 }
+        return try bytes(at: position.offset - position.before.count, upTo: position.before.count) == position.before
     }
 
     /// Returns the file that has a name now, or nil if there is none.

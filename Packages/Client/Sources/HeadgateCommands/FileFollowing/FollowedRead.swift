@@ -21,14 +21,14 @@ struct FollowedRead {
     ///   - longest: the most bytes of a line that is not skipped.
     ///   - isEvent: returns true if a line can be an event.
     init(
-        _ bytes: [UInt8], at place: FollowerPosition, isLast: Bool, longest: Int, isEvent: ([UInt8]) -> Bool
+        _ bytes: [UInt8], at position: FollowerPosition, isLast: Bool, longest: Int, isEvent: ([UInt8]) -> Bool
     ) {
-        if place.isInLongLine {
-            next = FollowedRead.rest(bytes, of: place)
+        if position.isInLongLine {
+            next = FollowedRead.rest(bytes, of: position)
             return
         }
-        let lines = FollowedLines(bytes, isFirst: place.offset == 0, isLast: isLast)
-        var format = place.format
+        let lines = FollowedLines(bytes, isFirst: position.offset == 0, isLast: isLast)
+        var format = position.format
         if lines.length > 0 {
             for line in lines.lines where format.isOpen { format.note(isEvent: isEvent(line.bytes)) }
             next = Next(bytes: Array(bytes[..<lines.length]), lines: lines.lines, format: format)
@@ -41,11 +41,11 @@ struct FollowedRead {
     }
 
     /// Returns the rest of a line that is too long (Behaviour L3).
-    private static func rest(_ bytes: [UInt8], of place: FollowerPosition) -> Next? {
+    private static func rest(_ bytes: [UInt8], of position: FollowerPosition) -> Next? {
         guard !bytes.isEmpty else { return nil }
         guard let end = bytes.lineFeed(from: 0) else {
-            return Next(bytes: bytes, format: place.format, endsInLongLine: true)
+            return Next(bytes: bytes, format: position.format, endsInLongLine: true)
         }
-        return Next(bytes: Array(bytes[...end]), format: place.format)
+        return Next(bytes: Array(bytes[...end]), format: position.format)
     }
 }

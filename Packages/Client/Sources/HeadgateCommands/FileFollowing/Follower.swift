@@ -30,7 +30,7 @@ final class Follower {
     private var isResumed = false
     private var file: FollowedFile?
     /// The position in the file, or nil before the first file exists.
-    private var place: FollowerPosition?
+    private var position: FollowerPosition?
     /// The position that is stored on the disk.
     private var kept: FollowerPosition?
     /// The piece that is being sent, or nil.
@@ -108,7 +108,7 @@ final class Follower {
             let what = "lines after byte \(kept.offset), and lines of files renamed since, were not sent"
             return terminal.printError("the followed file was deleted or compressed: \(what)")
         }
-        (file, place, self.kept) = (found, kept, kept)
+        (file, position, self.kept) = (found, kept, kept)
         news?.watchFile(found)
     }
 
@@ -116,8 +116,8 @@ final class Follower {
     /// time shows that, and for a renamed file also the content.
     private func lastFollowed(_ kept: FollowerPosition) throws(FollowFault) -> FollowedFile? {
         let hasMoved = spool == nil && FollowedFile.identity(of: path) != kept.file
-        let place = hasMoved ? try RotatedFiles(beside: path).path(of: kept.file) : path
-        guard let place, let found = try FollowedFile(place), found.identity == kept.file else { return nil }
+        let position = hasMoved ? try RotatedFiles(beside: path).path(of: kept.file) : path
+        guard let position, let found = try FollowedFile(position), found.identity == kept.file else { return nil }
         guard kept.birth == 0 || kept.birth == found.birth else { return nil }
         guard hasMoved else { return found }
         return try found.isStill(kept) ? found : nil
@@ -137,15 +137,15 @@ final class Follower {
         var new = FollowerPosition(found.identity, prefix: ids.next(at: loop.wallNow))
         (new.birth, new.format, new.seen) = (found.birth, format, found.shape)
         if file !== found { news?.watchFile(found) }
-        (file, place, renamed) = (found, new, RenamedFile())
+        (file, position, renamed) = (found, new, RenamedFile())
         try keep()
     }
 
     /// Stores the position, unless it is stored. The follower reads nothing before that.
     private func keep() throws(FollowFault) {
-        guard let place, !place.isSame(as: kept) else { return }
-        try state.save(place)
-        kept = place
+        guard let position, !position.isSame(as: kept) else { return }
+        try state.save(position)
+        kept = position
     }
 
     // MARK: One step
@@ -171,14 +171,14 @@ final class Follower {
         guard let file else { return wait() }
         try notice(file)
         // Bytes after the piece are read when the piece is settled.
-        guard piece == nil, let offset = place?.offset else { return wait() }
-        place?.skip(to: file.nextData(from: offset))
-        guard let place else { return }
+        guard piece == nil, let offset = position?.offset else { return wait() }
+        position?.skip(to: file.nextData(from: offset))
+        guard let position else { return }
         // The pipe is read only after the checks. Otherwise new lines at the old position could pass for the old ones.
         spool?.read()
-        let bytes = try bytes(of: file, at: place)
+        let bytes = try bytes(of: file, at: position)
         let isOver = isOver(file)
-        let read = FollowedRead(bytes, at: place, isLast: isOver, longest: Self.longestLine) { [format, scanner] in
+        let read = FollowedRead(bytes, at: position, isLast: isOver, longest: Self.longestLine) { [format, scanner] in
             format.canRead($0, scanner: scanner)
         }
         guard let next = read.next else { return isOver ? try leave() : wait() }
@@ -188,38 +188,38 @@ final class Follower {
 
     /// Starts the file again if it was truncated or rewritten (Behaviour L4), even while earlier lines are being sent.
     private func notice(_ file: FollowedFile) throws(FollowFault) {
-        guard let place else { return }
+        guard let position else { return }
         let wasEmptied = try file.wasEmptied()
         file.watchBeginning()
         let shape = file.shape
-        let isReplaced = wasEmptied ? true : try isReplaced(file, place, shape)
+        let isReplaced = wasEmptied ? true : try isReplaced(file, position, shape)
         guard isReplaced else {
-            self.place?.seen = shape
+            self.position?.seen = shape
             return
         }
         let text = "\(path) was truncated or replaced; following it from its start"
         // A spool may have been emptied by this program, which was killed before it stored the new position.
-        if spool?.isEmpty != true, place.offset > 0, complaints.isNews(text) { terminal.printError(text) }
+        if spool?.isEmpty != true, position.offset > 0, complaints.isNews(text) { terminal.printError(text) }
         try begin(file)
     }
 
     private func isReplaced(
-        _ file: FollowedFile, _ place: FollowerPosition, _ shape: FileMetadata
+        _ file: FollowedFile, _ position: FollowerPosition, _ shape: FileMetadata
     ) throws(FollowFault) -> Bool {
         let trustsTimes = file.hasLocalTimes
-        if place.isReplaced(by: shape, trustsTimes: trustsTimes),
-            place.isReplaced(by: file.shapeBetweenWrites, trustsTimes: trustsTimes)
+        if position.isReplaced(by: shape, trustsTimes: trustsTimes),
+            position.isReplaced(by: file.shapeBetweenWrites, trustsTimes: trustsTimes)
         {
             return true
         }
-        return try !file.isStill(place)
+        return try !file.isStill(position)
     }
 
     /// Returns the next bytes, more than usual if a line is long.
-    private func bytes(of file: FollowedFile, at place: FollowerPosition) throws(FollowFault) -> [UInt8] {
-        let bytes = try file.bytes(at: place.offset, upTo: Self.pieceLength)
+    private func bytes(of file: FollowedFile, at position: FollowerPosition) throws(FollowFault) -> [UInt8] {
+        let bytes = try file.bytes(at: position.offset, upTo: Self.pieceLength)
         guard bytes.count == Self.pieceLength, bytes.lineFeed(from: 0) == nil else { return bytes }
-        return try file.bytes(at: place.offset, upTo: Self.longestLine + 1)
+        return try file.bytes(at: position.offset, upTo: Self.longestLine + 1)
     }
 
     /// Returns true if a file was renamed or deleted, and was not written to for a while.
@@ -280,13 +280,13 @@ final class Follower {
     // MARK: One piece
 
     private func take(_ next: FollowedRead.Next) {
-        guard let place else { return }
+        guard let position else { return }
         if next.format.isForeign {
             return end(FollowFault(foreign: name, like: next.lines.last?.bytes ?? [], expected: format.example))
         }
         piece = LineBatch(
-            next.lines, of: next.bytes, at: place, format: next.format, endsInLongLine: next.endsInLongLine)
-        if next.hasLongLine { tell("the line is too long", place.offset, next.bytes) }
+            next.lines, of: next.bytes, at: position, format: next.format, endsInLongLine: next.endsInLongLine)
+        if next.hasLongLine { tell("the line is too long", position.offset, next.bytes) }
         wait()
         sendOpen()
         if piece?.isAnswered == true { finish() }
@@ -331,10 +331,10 @@ final class Follower {
         guard let done = piece, done.isAnswered else { return }
         if done.isAllSettled { piece = nil }
         do throws(FollowFault) {
-            place?.note(done)
+            position?.note(done)
             try keep()
-            if let file, let place, try spool?.empty(doneWith: place.offset) == true {
-                try begin(file, format: place.format)
+            if let file, let position, try spool?.empty(doneWith: position.offset) == true {
+                try begin(file, format: position.format)
             }
         } catch {
             return fail(error)
@@ -370,7 +370,7 @@ final class Follower {
     private func stopAtPosition() {
         do throws(FollowFault) {
             if let file { try notice(file) }
-            if let place, place != kept { try state.save(place) }
+            if let position, position != kept { try state.save(position) }
             end(nil)
         } catch {
             end(error)
@@ -381,7 +381,7 @@ final class Follower {
         guard !hasEnded else { return }
         if let piece {
             // Without this, settled lines would be sent again at the next start.
-            place?.note(piece)
+            position?.note(piece)
             try? keep()
         }
         (hasEnded, isStopping, piece) = (true, true, nil)

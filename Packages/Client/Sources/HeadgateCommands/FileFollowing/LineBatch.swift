@@ -32,13 +32,13 @@ struct LineBatch {
     ///   - lines: the lines of the piece. Lines that the position lists as settled are not sent again.
     ///   - bytes: all bytes of the piece.
     init(
-        _ lines: [FollowedLines.Line], of bytes: [UInt8], at place: FollowerPosition, format: FileFormat,
+        _ lines: [FollowedLines.Line], of bytes: [UInt8], at position: FollowerPosition, format: FileFormat,
         endsInLongLine: Bool = false
     ) {
-        (prefix, start, self.bytes) = (place.prefix, place.offset, bytes)
+        (prefix, start, self.bytes) = (position.prefix, position.offset, bytes)
         (self.format, self.endsInLongLine) = (format, endsInLongLine)
         self.lines = lines.map { line in
-            Line(line: line, state: place.isSettled(at: place.offset + line.start) ? .settled : .open)
+            Line(line: line, state: position.isSettled(at: position.offset + line.start) ? .settled : .open)
         }
     }
 

@@ -99,7 +99,7 @@ struct Invocation {
 
     /// The daemon's socket.
     var socketPath: String {
-        arguments.value(.socket) ?? SocketPlace.usual
+        arguments.value(.socket) ?? SocketPath.usual
     }
 
     /// The present time, for texts about barriers and dispatchers.
@@ -120,8 +120,8 @@ struct Invocation {
 
     /// Calls all methods at once, and waits for their answers.
     func ask(_ questions: [Question]) throws -> [DataObject] {
-        try talk(count: questions.count) { connection, place, completion in
-            let question = questions[place]
+        try talk(count: questions.count) { connection, index, completion in
+            let question = questions[index]
             connection.call(question.method, question.params, completion)
         }
     }
@@ -143,15 +143,15 @@ struct Invocation {
         let loop = try EventLoop()
         let connection = connection(on: loop, reconnectingFor: .seconds(5))
         var answers: [Int: Result<DataItem, any Error>] = [:]
-        for place in 0..<count {
-            call(connection, place) { result in
-                answers[place] = result.map(\.item)
+        for index in 0..<count {
+            call(connection, index) { result in
+                answers[index] = result.map(\.item)
                 if answers.count == count { loop.stop() }
             }
         }
         loop.run()
-        return try (0..<count).map { place in
-            guard case .object(let answer)? = try answers[place]?.get() else {
+        return try (0..<count).map { index in
+            guard case .object(let answer)? = try answers[index]?.get() else {
                 throw ClientError.badAnswer("the daemon's answer is not an object")
             }
             return answer

@@ -54,11 +54,11 @@ struct Table {
 
     private func line(_ row: [Cell], _ widths: [Int], _ style: Style) -> String {
         var line = ""
-        for (place, cell) in row.enumerated() {
-            let padding = String(repeating: " ", count: widths[place] - TextWidth.columns(cell.text))
+        for (index, cell) in row.enumerated() {
+            let padding = String(repeating: " ", count: widths[index] - TextWidth.columns(cell.text))
             let text = style.apply(cell.tone, to: cell.text)
-            let isLast = place == row.count - 1
-            if columns[place].isNumeric {
+            let isLast = index == row.count - 1
+            if columns[index].isNumeric {
                 line += padding + text
             } else {
                 line += isLast ? text : text + padding
@@ -70,8 +70,8 @@ struct Table {
     }
 
     private var widths: [Int] {
-        columns.indices.map { place in
-            ([columns[place].title] + rows.map { $0[place].text }).map(TextWidth.columns).max() ?? 0
+        columns.indices.map { index in
+            ([columns[index].title] + rows.map { $0[index].text }).map(TextWidth.columns).max() ?? 0
         }
     }
 }

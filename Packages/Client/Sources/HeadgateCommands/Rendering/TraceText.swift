@@ -15,8 +15,8 @@ struct TraceText {
     }
 
     private func text(_ event: ListedTrace) -> String {
-        let lines = event.ways.map { way in
-            "\(style.apply(.strong, to: PlainText.line(way.dispatcher))): \(PlainText.line(sentence(way)))\n"
+        let lines = event.dispatchers.map { trace in
+            "\(style.apply(.strong, to: PlainText.line(trace.dispatcher))): \(PlainText.line(sentence(trace)))\n"
         }
         let rest = lines.isEmpty ? "Its dispatchers are not known.\n" : lines.joined()
         return "\(PlainText.line(heading(event)))\n" + rest
@@ -32,34 +32,34 @@ struct TraceText {
     private func ago(_ moment: Timestamp) -> String { "\(Quantity.time(clock.age(moment))) ago" }
 
     /// Returns `waits behind 3 others, held by night since …`, without the dispatcher's name.
-    func sentence(_ way: ListedTrace.Way) -> String {
-        let when = way.at.map { " \(ago($0))" } ?? ""
-        switch way.state {
-        case "pending": return waiting(way)
-        case "in_flight": return "in flight: sent\(when)\(attempts(way)).\(failed(way))"
-        case "delivered": return "delivered\(when)\(attempts(way)).\(failed(way))"
-        case "dead": return "dead-lettered\(when)\(attempts(way)).\(failed(way)) \(letter(way))"
-        case "expired": return "expired\(when)\(attempts(way)).\(failed(way))"
-        case "evicted": return "evicted\(when) to make room for newer events\(attempts(way)).\(failed(way))"
-        case "erased": return "erased\(when) by an operator\(attempts(way)).\(failed(way))"
-        case "purged": return "purged\(when) by an operator\(attempts(way)).\(failed(way))"
+    func sentence(_ trace: ListedTrace.DispatcherTrace) -> String {
+        let when = trace.at.map { " \(ago($0))" } ?? ""
+        switch trace.state {
+        case "pending": return waiting(trace)
+        case "in_flight": return "in flight: sent\(when)\(attempts(trace)).\(failed(trace))"
+        case "delivered": return "delivered\(when)\(attempts(trace)).\(failed(trace))"
+        case "dead": return "dead-lettered\(when)\(attempts(trace)).\(failed(trace)) \(letter(trace))"
+        case "expired": return "expired\(when)\(attempts(trace)).\(failed(trace))"
+        case "evicted": return "evicted\(when) to make room for newer events\(attempts(trace)).\(failed(trace))"
+        case "erased": return "erased\(when) by an operator\(attempts(trace)).\(failed(trace))"
+        case "purged": return "purged\(when) by an operator\(attempts(trace)).\(failed(trace))"
         case "transformed_away": return "dropped\(when) by a transformation."
-        default: return "\(way.state)\(when)."
+        default: return "\(trace.state)\(when)."
         }
     }
 
-    private func waiting(_ way: ListedTrace.Way) -> String {
-        guard let dispatcher = dispatchers.first(where: { $0.id == way.dispatcher }) else {
-            return "pending\(behind(way)): this dispatcher is not configured."
+    private func waiting(_ trace: ListedTrace.DispatcherTrace) -> String {
+        guard let dispatcher = dispatchers.first(where: { $0.id == trace.dispatcher }) else {
+            return "pending\(behind(trace)): this dispatcher is not configured."
         }
         let holders = BarrierText(dispatchers: dispatchers, clock: clock)
-            .holders(of: way.blockedBy, before: dispatcher.id, among: barriers)
+            .holders(of: trace.blockedBy, before: dispatcher.id, among: barriers)
         let rest = holders.isEmpty ? ", not blocked" : ", " + holders.joined(separator: ", and ")
-        return "pending\(behind(way))\(rest)\(attempts(way)).\(failed(way))"
+        return "pending\(behind(trace))\(rest)\(attempts(trace)).\(failed(trace))"
     }
 
-    private func behind(_ way: ListedTrace.Way) -> String {
-        switch way.ahead {
+    private func behind(_ trace: ListedTrace.DispatcherTrace) -> String {
+        switch trace.ahead {
         case nil: ""
         case 0?: " as the next event"
         case 1?: " behind 1 other"
@@ -68,20 +68,20 @@ struct TraceText {
     }
 
     /// Returns the number of attempts, or an empty text if the first attempt succeeded.
-    private func attempts(_ way: ListedTrace.Way) -> String {
-        let isPlain = way.state == "delivered" || way.state == "in_flight"
-        guard let attempts = way.attempts, attempts > (isPlain ? 1 : 0) else { return "" }
-        if way.state == "in_flight" { return ", attempt \(attempts)" }
-        return way.state == "pending"
+    private func attempts(_ trace: ListedTrace.DispatcherTrace) -> String {
+        let isPlain = trace.state == "delivered" || trace.state == "in_flight"
+        guard let attempts = trace.attempts, attempts > (isPlain ? 1 : 0) else { return "" }
+        if trace.state == "in_flight" { return ", attempt \(attempts)" }
+        return trace.state == "pending"
             ? "; sent \(Quantity.counted(attempts, "time")) before" : " after \(Quantity.counted(attempts, "attempt"))"
     }
 
-    private func failed(_ way: ListedTrace.Way) -> String {
-        way.lastError.map { " Last error: \($0)." } ?? ""
+    private func failed(_ trace: ListedTrace.DispatcherTrace) -> String {
+        trace.lastError.map { " Last error: \($0)." } ?? ""
     }
 
-    private func letter(_ way: ListedTrace.Way) -> String {
-        guard let letter = way.letter else {
+    private func letter(_ trace: ListedTrace.DispatcherTrace) -> String {
+        guard let letter = trace.letter else {
             return "Its dead letter no longer exists: it was requeued, purged or expired."
         }
         return "It is dead letter \(letter): `headgate dead-letters requeue \(letter)` requeues it."

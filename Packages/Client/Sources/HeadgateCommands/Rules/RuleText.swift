@@ -62,27 +62,27 @@ private enum RuleTokens {
 
     static func of(_ text: String) throws(RuleText.Fault) -> [RuleToken] {
         let letters = Array(text)
-        var (tokens, place): ([RuleToken], Int) = ([], 0)
-        while place < letters.count {
-            if letters[place].isWhitespace {
-                place += 1
-            } else if letters[place] == "\"" {
-                let end = try endOfString(letters, from: place)
-                guard let item = try? DataItem(parsing: Array(String(letters[place..<end]).utf8)) else {
-                    throw RuleText.Fault(description: "the string is not valid JSON", offset: place)
+        var (tokens, position): ([RuleToken], Int) = ([], 0)
+        while position < letters.count {
+            if letters[position].isWhitespace {
+                position += 1
+            } else if letters[position] == "\"" {
+                let end = try endOfString(letters, from: position)
+                guard let item = try? DataItem(parsing: Array(String(letters[position..<end]).utf8)) else {
+                    throw RuleText.Fault(description: "the string is not valid JSON", offset: position)
                 }
-                tokens.append(RuleToken(kind: .value(item), offset: place))
-                place = end
-            } else if let symbol = symbol(letters, at: place) {
-                tokens.append(RuleToken(kind: .symbol(symbol), offset: place))
-                place += symbol.count
+                tokens.append(RuleToken(kind: .value(item), offset: position))
+                position = end
+            } else if let symbol = symbol(letters, at: position) {
+                tokens.append(RuleToken(kind: .symbol(symbol), offset: position))
+                position += symbol.count
             } else {
-                let end = letters[place...].firstIndex { isEnd($0) } ?? letters.count
-                guard end > place else {
-                    throw RuleText.Fault(description: "`\(letters[place])` is not expected here", offset: place)
+                let end = letters[position...].firstIndex { isEnd($0) } ?? letters.count
+                guard end > position else {
+                    throw RuleText.Fault(description: "`\(letters[position])` is not expected here", offset: position)
                 }
-                tokens.append(RuleToken(kind: .word(String(letters[place..<end])), offset: place))
-                place = end
+                tokens.append(RuleToken(kind: .word(String(letters[position..<end])), offset: position))
+                position = end
             }
         }
         return tokens
@@ -91,18 +91,18 @@ private enum RuleTokens {
     private static func isEnd(_ letter: Character) -> Bool { letter.isWhitespace || "\"=~<>()!".contains(letter) }
 
     /// Returns the symbol at a place. `i` belongs to a symbol only if a space or a parenthesis is before it.
-    private static func symbol(_ letters: [Character], at place: Int) -> String? {
-        symbols.first { letters[place...].starts(with: $0) }
+    private static func symbol(_ letters: [Character], at position: Int) -> String? {
+        symbols.first { letters[position...].starts(with: $0) }
     }
 
     /// Returns the index after the closing quote.
     private static func endOfString(_ letters: [Character], from start: Int) throws(RuleText.Fault) -> Int {
-        var place = start + 1
-        while place < letters.count, letters[place] != "\"" { place += letters[place] == "\\" ? 2 : 1 }
-        guard place < letters.count else {
+        var position = start + 1
+        while position < letters.count, letters[position] != "\"" { position += letters[position] == "\\" ? 2 : 1 }
+        guard position < letters.count else {
             throw RuleText.Fault(description: "the string has no end", offset: start)
         }
-        return place + 1
+        return position + 1
     }
 }
 

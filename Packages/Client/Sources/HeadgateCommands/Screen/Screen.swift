@@ -4,7 +4,7 @@ import HeadgateTransport
 /// A terminal's screen, between `enter` and `leave`. Meanwhile keys are read one by one and not echoed. `leave`
 /// restores the terminal.
 final class Screen {
-    private let place: ScreenTerminal
+    private let terminal: ScreenTerminal
     private var painter = ScreenPainter()
     private var former: Former?
     private var keys: DescriptorWatch?
@@ -15,11 +15,11 @@ final class Screen {
         var flags: Int32
     }
 
-    init(_ place: ScreenTerminal) {
-        self.place = place
+    init(_ terminal: ScreenTerminal) {
+        self.terminal = terminal
     }
 
-    var size: ScreenTerminal.Size { place.size }
+    var size: ScreenTerminal.Size { terminal.size }
 
     var isEntered: Bool { former != nil }
 
@@ -27,10 +27,10 @@ final class Screen {
     /// - Parameter press: called with each byte of a key, and with nil when no more can come.
     func enter(on loop: EventLoop, press: @escaping (UInt8?) -> Void) throws {
         guard former == nil else { return }
-        former = Former(settings: takeSettings(), flags: place.keys.map { fcntl($0, F_GETFL) } ?? -1)
+        former = Former(settings: takeSettings(), flags: terminal.keys.map { fcntl($0, F_GETFL) } ?? -1)
         painter.forget()
         try write(ScreenPainter.enter)
-        guard let descriptor = place.keys else { return }
+        guard let descriptor = terminal.keys else { return }
         keys = try DescriptorWatch(readable: descriptor, on: loop) { Screen.read(descriptor, press) }
     }
 
@@ -41,7 +41,7 @@ final class Screen {
         keys = nil
         // A terminal that is gone needs no restoring.
         try? write(ScreenPainter.leave)
-        guard let descriptor = place.keys else { return }
+        guard let descriptor = terminal.keys else { return }
         // The watch made the descriptor non-blocking, also for the shell that shares it.
         if former.flags >= 0 { _ = fcntl(descriptor, F_SETFL, former.flags) }
         if var settings = former.settings { tcsetattr(descriptor, TCSADRAIN, &settings) }
@@ -60,12 +60,12 @@ final class Screen {
     }
 
     private func write(_ text: String) throws {
-        try OutputDescriptor(number: place.output).write(text)
+        try OutputDescriptor(number: terminal.output).write(text)
     }
 
     /// Sets the terminal to read keys one by one without echo. Ctrl-C stays a signal.
     private func takeSettings() -> termios? {
-        guard let descriptor = place.keys else { return nil }
+        guard let descriptor = terminal.keys else { return nil }
         var settings = termios()
         guard tcgetattr(descriptor, &settings) == 0 else { return nil }
         var changed = settings
@@ -141,7 +141,7 @@ struct ScreenPainter {
 
     /// Returns the text of one line. It erases the old line before it writes the new one. After a line that fills its
     /// row, erasing would remove the line's last character.
-    private func line(_ text: String, _ place: Int) -> String {
-        "\u{1B}[\(place + 1);1H\u{1B}[2K\(text)"
+    private func line(_ text: String, _ terminal: Int) -> String {
+        "\u{1B}[\(terminal + 1);1H\u{1B}[2K\(text)"
     }
 }

@@ -24,12 +24,12 @@ final class WatchView {
     private static let paintInterval: Int64 = 100_000_000
 
     /// - Parameter topics: the topics to show, in this order.
-    init(_ invocation: Invocation, topics: [WatchTopic], on place: ScreenTerminal) throws {
+    init(_ invocation: Invocation, topics: [WatchTopic], on terminal: ScreenTerminal) throws {
         self.topics = topics
         style = invocation.terminal.style
         loop = try EventLoop()
         connection = invocation.connection(on: loop, reconnectingFor: nil)
-        screen = Screen(place)
+        screen = Screen(terminal)
     }
 
     /// Runs until the user ends it, or the daemon refuses.

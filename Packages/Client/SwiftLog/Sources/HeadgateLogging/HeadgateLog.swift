@@ -147,8 +147,8 @@ private final class LogDrops: Sendable {
     /// An event was dropped: a record, or a report, whose records are to be reported again.
     func add(_ id: String, _ reason: String) {
         let isReport = state.withLock { state in
-            guard let place = state.reports.firstIndex(where: { $0.id == id }) else { return false }
-            let report = state.reports.remove(at: place)
+            guard let index = state.reports.firstIndex(where: { $0.id == id }) else { return false }
+            let report = state.reports.remove(at: index)
             state.since = report.since
             state.unreported.merge(report.reasons, uniquingKeysWith: +)
             return true

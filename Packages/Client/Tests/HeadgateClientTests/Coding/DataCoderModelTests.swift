@@ -35,7 +35,7 @@ struct DataCoderModelTests {
         case (.success(let ours), .success(let theirs)): #expect(ours == theirs, "\(seed)")
         case (.failure(let ours as DecodingError), .failure(let theirs as DecodingError)):
             // Foundation does not report the path of a number that does not fit its type.
-            #expect(theirs.place.isEmpty || ours.place == theirs.place, "\(seed): \(ours) \(theirs)")
+            #expect(theirs.keyPath.isEmpty || ours.keyPath == theirs.keyPath, "\(seed): \(ours) \(theirs)")
         default: Issue.record("\(seed): \(ours) \(theirs) \(item.json)")
         }
     }
@@ -161,8 +161,8 @@ extension DataItem {
             object[key] = chance.oneIn(4) ? nil : object[key]?.broken(&chance)
             return .object(object)
         case .array(var items) where !items.isEmpty:
-            let place = Int.random(in: 0..<items.count, using: &chance)
-            if chance.oneIn(4) { items.remove(at: place) } else { items[place] = items[place].broken(&chance) }
+            let index = Int.random(in: 0..<items.count, using: &chance)
+            if chance.oneIn(4) { items.remove(at: index) } else { items[index] = items[index].broken(&chance) }
             return .array(items)
         default:
             let others: [DataItem] = [nil, true, 7, -1, 3.5, 1e15, "text", [], [1], [:], ["a": 1]]
@@ -173,7 +173,7 @@ extension DataItem {
 
 extension DecodingError {
     /// The path of the error, including the key of a missing member.
-    fileprivate var place: [String] {
+    fileprivate var keyPath: [String] {
         switch self {
         case .keyNotFound(let key, let context): context.codingPath.map(\.stringValue) + [key.stringValue]
         case .typeMismatch(_, let context), .valueNotFound(_, let context), .dataCorrupted(let context):

@@ -339,11 +339,11 @@ private func path(_ keys: [any CodingKey]) -> String {
 }
 
 func expectRefusal<Value>(
-    at place: String, sourceLocation: SourceLocation = #_sourceLocation, _ encode: () throws -> Value
+    at expectedPath: String, sourceLocation: SourceLocation = #_sourceLocation, _ encode: () throws -> Value
 ) {
     let error = #expect(throws: EncodingError.self, sourceLocation: sourceLocation) { _ = try encode() }
     guard case .invalidValue(_, let context)? = error else { return }
-    #expect(path(context.codingPath) == place, sourceLocation: sourceLocation)
+    #expect(path(context.codingPath) == expectedPath, sourceLocation: sourceLocation)
 }
 
 enum DecodingFault {
@@ -351,7 +351,7 @@ enum DecodingFault {
 }
 
 func expectFault<Value>(
-    _ place: String, _ fault: DecodingFault, sourceLocation: SourceLocation = #_sourceLocation,
+    _ expectedPath: String, _ fault: DecodingFault, sourceLocation: SourceLocation = #_sourceLocation,
     _ decode: () throws -> Value
 ) {
     let error = #expect(throws: DecodingError.self, sourceLocation: sourceLocation) { _ = try decode() }
@@ -364,5 +364,5 @@ func expectFault<Value>(
         default: nil
         }
     #expect(found?.0 == fault, sourceLocation: sourceLocation)
-    #expect(found.map { path($0.1.codingPath) } == place, sourceLocation: sourceLocation)
+    #expect(found.map { path($0.1.codingPath) } == expectedPath, sourceLocation: sourceLocation)
 }

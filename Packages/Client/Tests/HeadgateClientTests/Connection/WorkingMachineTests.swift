@@ -7,7 +7,7 @@ import Testing
 @Suite struct WorkingMachineTests {
     private func scene() -> MachineScene {
         var scene = MachineScene()
-        scene.call("subscribe", standing: true)
+        scene.call("subscribe", persistent: true)
         scene.open()
         scene.answer(1, "{}")
         _ = scene.takeOrders()

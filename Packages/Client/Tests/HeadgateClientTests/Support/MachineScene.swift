@@ -27,12 +27,12 @@ struct MachineScene {
     /// Makes a call, whose line is `TEXTnumber` and LF; gives its number.
     @discardableResult
     mutating func call(
-        _ text: String = "t", repeatable: Bool = true, standing: Bool = false, within deadline: Int64? = nil
+        _ text: String = "t", repeatable: Bool = true, persistent: Bool = false, within deadline: Int64? = nil
     ) -> CallNumber {
         next += 1
         let line = Array("\(text)\(next)\n".utf8)
         let call = OutgoingCall(
-            line: line, isRepeatable: repeatable, isStanding: standing, deadline: deadline.map { now + $0 })
+            line: line, isRepeatable: repeatable, isPersistent: persistent, deadline: deadline.map { now + $0 })
         machine.called(next, call, now: now)
         drain()
         return next

@@ -43,16 +43,16 @@ import Testing
     @Test("The pieces become files of a new directory, also in place of an empty one", arguments: [false, true])
     func directory(isThere: Bool) async throws {
         try await withFolder { folder in
-            let place = folder + "/copy"
-            if isThere { try FileManager.default.createDirectory(atPath: place, withIntermediateDirectories: false) }
+            let path = folder + "/copy"
+            if isThere { try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false) }
             try await withDaemon(script: script(BackupTests.whole)) { daemon in
-                let run = try await ToolRun.run(["backup", place], on: daemon)
+                let run = try await ToolRun.run(["backup", path], on: daemon)
                 #expect(run.exitCode == .success, "\(run.errors)")
-                #expect(run.output == "The backup in \(place) is complete: 16 bytes.\n")
-                #expect(content(place + "/log/000001.log") == "first file")
-                #expect(content(place + "/log/000002.log") == "second")
+                #expect(run.output == "The backup in \(path) is complete: 16 bytes.\n")
+                #expect(content(path + "/log/000001.log") == "first file")
+                #expect(content(path + "/log/000002.log") == "second")
                 #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == ["copy"])
-                let facts = try FileManager.default.attributesOfItem(atPath: place + "/log/000001.log")
+                let facts = try FileManager.default.attributesOfItem(atPath: path + "/log/000001.log")
                 #expect(facts[.posixPermissions] as? Int == 0o600)
                 let asked = await daemon.record.requests
                 #expect(asked.map { $0.params.get(key: "backup", as: String.self) } == [nil, "b", "b", "b"])
@@ -82,8 +82,8 @@ import Testing
             try "x".write(toFile: folder + "/file", atomically: true, encoding: .utf8)
             try FileManager.default.createSymbolicLink(atPath: folder + "/link", withDestinationPath: "/nowhere")
             try await withDaemon { daemon in
-                for place in [folder, folder + "/file", folder + "/link"] {
-                    let run = try await ToolRun.run(["backup", place], on: daemon)
+                for path in [folder, folder + "/file", folder + "/link"] {
+                    let run = try await ToolRun.run(["backup", path], on: daemon)
                     #expect(run.exitCode == .failure && run.errors.contains("already exists"))
                 }
                 #expect(await daemon.record.requests.isEmpty)

@@ -8,8 +8,8 @@ import Testing
 @Suite struct FindingTests {
     @Test("A missing, wrong or forbidden socket is a fault, with the next step")
     func socket() {
-        func finding(_ place: SocketFacts.Place, mayConnect: Bool = false) -> Finding {
-            SocketFacts(path: "/s", place: place, mayConnect: mayConnect, group: "headgate", user: "ann").finding
+        func finding(_ fileKind: SocketFacts.FileKind, mayConnect: Bool = false) -> Finding {
+            SocketFacts(path: "/s", fileKind: fileKind, mayConnect: mayConnect, group: "headgate", user: "ann").finding
         }
         #expect(finding(.nothing).verdict == .wrong)
         #expect(finding(.somethingElse).verdict == .wrong)

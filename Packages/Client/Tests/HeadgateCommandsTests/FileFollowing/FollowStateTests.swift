@@ -19,7 +19,7 @@ import Testing
         }
     }
 
-    private let place = FollowerPosition(.init(device: 1, inode: 2), prefix: "p")
+    private let position = FollowerPosition(.init(device: 1, inode: 2), prefix: "p")
 
     @Test("A state has one user at a time, also after it was replaced, and is empty at first")
     func shared() throws {
@@ -28,11 +28,11 @@ import Testing
         #expect(try first?.load() == nil)
         for _ in 0..<3 {
             #expect(throws: FollowFault.self) { try FollowState<FollowerPosition>(path: stage.path).load() }
-            try first?.save(place)
-            #expect(try first?.load() == place)
+            try first?.save(position)
+            #expect(try first?.load() == position)
         }
         first = nil
-        #expect(try FollowState<FollowerPosition>(path: stage.path).load() == place)
+        #expect(try FollowState<FollowerPosition>(path: stage.path).load() == position)
     }
 
     @Test("X8: a state, and the new file that replaces it, are never written through a symbolic link")
@@ -46,8 +46,8 @@ import Testing
         let state = FollowState<FollowerPosition>(path: stage.path)
         _ = try state.load()
         symlink(target, stage.path + ".new")
-        try state.save(place)
-        #expect(try state.load() == place)
+        try state.save(position)
+        #expect(try state.load() == position)
         #expect(FileManager.default.contents(atPath: target) == Data("mine".utf8))
     }
 

@@ -4,36 +4,36 @@ import Testing
 @testable import HeadgateCommands
 
 /// Tests the position in a followed file, and the state of its lines.
-@Suite struct FollowedPlaceTests {
-    private func place(_ text: String = "") -> FollowerPosition {
-        var place = FollowerPosition(FollowerPosition.File(device: 1, inode: 2), prefix: "p")
-        place.advance(over: Array(text.utf8))
-        return place
+@Suite struct FollowerPositionTests {
+    private func position(_ text: String = "") -> FollowerPosition {
+        var position = FollowerPosition(FollowerPosition.File(device: 1, inode: 2), prefix: "p")
+        position.advance(over: Array(text.utf8))
+        return position
     }
 
     @Test("A line's id is the offset at which it begins, however the position before it was reached")
     func ids() {
-        #expect(place().id(at: 7) == "p-7")
-        #expect(place("1234567").id(at: 7) == "p-7")
+        #expect(position().id(at: 7) == "p-7")
+        #expect(position("1234567").id(at: 7) == "p-7")
     }
 
     @Test("L4: a position whose file is shorter, or as long and written to later, belongs to a rewritten file")
     func replaced() {
-        var place = place("0123456789")
-        place.seen = FileMetadata(size: 12, modified: 5)
-        #expect(!place.isReplaced(by: FileMetadata(size: 12, modified: 5)))
-        #expect(!place.isReplaced(by: FileMetadata(size: 13, modified: 6)))
-        #expect(place.isReplaced(by: FileMetadata(size: 11, modified: 5)))
-        #expect(place.isReplaced(by: FileMetadata(size: 12, modified: 6)))
-        #expect(!place.isReplaced(by: FileMetadata(size: 12, modified: 6), trustsTimes: false))
-        place.seen = nil
-        #expect(place.isReplaced(by: FileMetadata(size: 9, modified: 6)))
-        #expect(!place.isReplaced(by: FileMetadata(size: 10, modified: 6)))
+        var position = position("0123456789")
+        position.seen = FileMetadata(size: 12, modified: 5)
+        #expect(!position.isReplaced(by: FileMetadata(size: 12, modified: 5)))
+        #expect(!position.isReplaced(by: FileMetadata(size: 13, modified: 6)))
+        #expect(position.isReplaced(by: FileMetadata(size: 11, modified: 5)))
+        #expect(position.isReplaced(by: FileMetadata(size: 12, modified: 6)))
+        #expect(!position.isReplaced(by: FileMetadata(size: 12, modified: 6), trustsTimes: false))
+        position.seen = nil
+        #expect(position.isReplaced(by: FileMetadata(size: 9, modified: 6)))
+        #expect(!position.isReplaced(by: FileMetadata(size: 10, modified: 6)))
     }
 
     @Test("The state of the file does not make two positions differ in what has to be stored")
     func same() {
-        var (one, other) = (place("abc"), place("abc"))
+        var (one, other) = (position("abc"), position("abc"))
         one.seen = FileMetadata(size: 3, modified: 1)
         #expect(one.isSame(as: other) && one != other && !one.isSame(as: nil))
         other.isInLongLine = true
@@ -42,35 +42,35 @@ import Testing
 
     @Test("Skipped NUL bytes count as the bytes before the offset")
     func skip() {
-        var place = place("abc")
-        place.skip(to: 1_000_000)
-        #expect(place.offset == 1_000_000 && place.before == [UInt8](repeating: 0, count: 64))
-        place.skip(to: 5)
-        #expect(place.offset == 1_000_000)
+        var position = position("abc")
+        position.skip(to: 1_000_000)
+        #expect(position.offset == 1_000_000 && position.before == [UInt8](repeating: 0, count: 64))
+        position.skip(to: 5)
+        #expect(position.offset == 1_000_000)
     }
 
     @Test("Only the last bytes before the position are remembered")
     func before() {
-        #expect(place("abc").before == Array("abc".utf8))
-        var place = place(String(repeating: "x", count: 60))
-        place.advance(over: Array("0123456789".utf8))
-        #expect(place.before == Array((String(repeating: "x", count: 54) + "0123456789").utf8))
-        #expect(place.offset == 70)
+        #expect(position("abc").before == Array("abc".utf8))
+        var position = position(String(repeating: "x", count: 60))
+        position.advance(over: Array("0123456789".utf8))
+        #expect(position.before == Array((String(repeating: "x", count: 54) + "0123456789").utf8))
+        #expect(position.offset == 70)
     }
 
     @Test("A position is read as it was written, and no position as none")
     func kept() throws {
         for text in ["", "a", String(repeating: "\u{0}é\n", count: 100)] {
-            var place = place(text)
-            place.note(FollowedPieceTests.piece("a\nb\nc\n", at: place, settled: [1]))
-            (place.birth, place.isInLongLine, place.seen) = (7, true, FileMetadata(size: 1_000, modified: 9))
-            let read = try DataItem(parsing: Array(DataItem.object(place.kept).json.utf8)).get(as: DataObject.self)
-            #expect(try FollowerPosition(#require(read)) == place)
+            var position = position(text)
+            position.note(FollowedPieceTests.piece("a\nb\nc\n", at: position, settled: [1]))
+            (position.birth, position.isInLongLine, position.seen) = (7, true, FileMetadata(size: 1_000, modified: 9))
+            let read = try DataItem(parsing: Array(DataItem.object(position.kept).json.utf8)).get(as: DataObject.self)
+            #expect(try FollowerPosition(#require(read)) == position)
         }
-        var other = place("abc").kept
+        var other = position("abc").kept
         other["version"] = 2
         #expect(FollowerPosition(other) == nil)
-        other = place("abc").kept
+        other = position("abc").kept
         other["offset"] = 2
         #expect(FollowerPosition(other) == nil)
         #expect(FollowerPosition([:]) == nil)
@@ -80,9 +80,10 @@ import Testing
     func older() throws {
         let text = #"{"version":1,"device":1,"inode":2,"prefix":"p","offset":1,"before":[97]}"#
         let kept = try #require(try DataItem(parsing: Array(text.utf8)).get(as: DataObject.self))
-        let place = try #require(FollowerPosition(kept))
+        let position = try #require(FollowerPosition(kept))
         #expect(
-            place.seen == nil && place.format.linesWithoutEvent == nil && !place.isInLongLine && place.settled.isEmpty)
+            position.seen == nil && position.format.linesWithoutEvent == nil && !position.isInLongLine
+                && position.settled.isEmpty)
     }
 
     @Test("Only whole lines are taken, blank ones are passed over, and the last needs no end in a file that is over")
@@ -102,13 +103,13 @@ import Testing
     @Test("However a file is cut into pieces, its lines have the same ids")
     func pieces() {
         let text = Array((0..<50).map { String(repeating: "x", count: $0 % 7) + "\n" }.joined().utf8)
-        let whole = FollowedLines(text).lines.map { place().id(at: $0.start) }
+        let whole = FollowedLines(text).lines.map { position().id(at: $0.start) }
         for length in 7...40 {
-            var (place, ids) = (place(), [String]())
-            while place.offset < text.count {
-                let lines = FollowedLines(Array(text[place.offset...].prefix(length)))
-                ids += lines.lines.map { [place] in place.id(at: place.offset + $0.start) }
-                place.advance(over: text[place.offset...].prefix(lines.length))
+            var (position, ids) = (position(), [String]())
+            while position.offset < text.count {
+                let lines = FollowedLines(Array(text[position.offset...].prefix(length)))
+                ids += lines.lines.map { [position] in position.id(at: position.offset + $0.start) }
+                position.advance(over: text[position.offset...].prefix(lines.length))
             }
             #expect(ids == whole)
         }

@@ -6,31 +6,34 @@ import Testing
 @Suite struct FollowedPieceTests {
     /// Returns a piece of this text whose lines were all sent. Lines at some indices are settled, and the others must
     /// be sent again.
-    static func piece(_ text: String, at place: FollowerPosition, settled: Set<Int> = []) -> LineBatch {
+    static func piece(_ text: String, at position: FollowerPosition, settled: Set<Int> = []) -> LineBatch {
         let lines = FollowedLines(Array(text.utf8))
-        var piece = LineBatch(lines.lines, of: Array(text.utf8), at: place, format: FileFormat(linesWithoutEvent: nil))
+        var piece = LineBatch(
+            lines.lines, of: Array(text.utf8), at: position, format: FileFormat(linesWithoutEvent: nil))
         for index in piece.takeOpen() { settled.contains(index) ? piece.settle(index) : piece.reopen(index) }
         return piece
     }
 
-    private func place(_ text: String = "") -> FollowerPosition {
-        var place = FollowerPosition(FollowerPosition.File(device: 1, inode: 2), prefix: "p")
-        place.advance(over: Array(text.utf8))
-        return place
+    private func position(_ text: String = "") -> FollowerPosition {
+        var position = FollowerPosition(FollowerPosition.File(device: 1, inode: 2), prefix: "p")
+        position.advance(over: Array(text.utf8))
+        return position
     }
 
     @Test("L1: the position moves past a line once that line and all before it are settled; the others are remembered")
     func moves() {
-        var place = place("0\n")
-        place.note(Self.piece("a\nb\nc\nd\n", at: place, settled: [0, 2, 3]))
-        #expect(place.offset == 4 && place.settled == [6..<10])
-        #expect(place.isSettled(at: 6) && place.isSettled(at: 8) && !place.isSettled(at: 4) && !place.isSettled(at: 10))
-        #expect(place.before == Array("0\na\n".utf8))
+        var position = position("0\n")
+        position.note(Self.piece("a\nb\nc\nd\n", at: position, settled: [0, 2, 3]))
+        #expect(position.offset == 4 && position.settled == [6..<10])
+        #expect(
+            position.isSettled(at: 6) && position.isSettled(at: 8) && !position.isSettled(at: 4)
+                && !position.isSettled(at: 10))
+        #expect(position.before == Array("0\na\n".utf8))
     }
 
     @Test("L1: of a batch only the lines that were refused temporarily are sent again")
     func again() {
-        var piece = Self.piece("a\nb\nc\n", at: place(), settled: [0, 2])
+        var piece = Self.piece("a\nb\nc\n", at: position(), settled: [0, 2])
         #expect(!piece.isAllSettled && piece.isAnswered)
         #expect(piece.takeOpen() == [1] && !piece.isAnswered)
         piece.settle(1)
@@ -40,21 +43,21 @@ import Testing
 
     @Test("L1: lines before the position are not sent again after a stop")
     func resumed() {
-        var place = place()
-        place.note(Self.piece("a\nb\nc\nd\n", at: place, settled: [1, 3]))
-        #expect(place.offset == 0 && place.settled == [2..<4, 6..<8])
+        var position = position()
+        position.note(Self.piece("a\nb\nc\nd\n", at: position, settled: [1, 3]))
+        #expect(position.offset == 0 && position.settled == [2..<4, 6..<8])
         var piece = LineBatch(
-            FollowedLines(Array("a\nb\nc\nd\ne\n".utf8)).lines, of: Array("a\nb\nc\nd\ne\n".utf8), at: place,
+            FollowedLines(Array("a\nb\nc\nd\ne\n".utf8)).lines, of: Array("a\nb\nc\nd\ne\n".utf8), at: position,
             format: FileFormat())
         #expect(piece.takeOpen() == [0, 2, 4])
         for index in [0, 2, 4] { piece.settle(index) }
-        place.note(piece)
-        #expect(place.offset == 10 && place.settled.isEmpty)
+        position.note(piece)
+        #expect(position.offset == 10 && position.settled.isEmpty)
     }
 
     @Test("An answer that comes twice, or to a line that was not sent, counts once")
     func answers() {
-        var piece = Self.piece("a\nb\n", at: place())
+        var piece = Self.piece("a\nb\n", at: position())
         piece.settle(0)
         #expect(piece.isAnswered && !piece.isAllSettled)
         #expect(piece.takeOpen() == [0, 1])
@@ -67,7 +70,7 @@ import Testing
 
     @Test("L4: lines of a file that was emptied meanwhile do not move its new position")
     func otherFile() {
-        let piece = Self.piece("a\nb\n", at: place(), settled: [0, 1])
+        let piece = Self.piece("a\nb\n", at: position(), settled: [0, 1])
         var other = FollowerPosition(FollowerPosition.File(device: 1, inode: 2), prefix: "q")
         other.note(piece)
         #expect(other.offset == 0 && other.format == FileFormat())
@@ -77,34 +80,34 @@ import Testing
 /// Tests how bytes are cut into lines.
 @Suite struct FollowedReadTests {
     private func read(
-        _ text: String, at place: FollowerPosition = FollowerPosition(.init(device: 1, inode: 2), prefix: "p"),
+        _ text: String, at position: FollowerPosition = FollowerPosition(.init(device: 1, inode: 2), prefix: "p"),
         isLast: Bool = false
     ) -> FollowedRead.Next? {
-        FollowedRead(Array(text.utf8), at: place, isLast: isLast, longest: 8) { $0.first == UInt8(ascii: "e") }.next
+        FollowedRead(Array(text.utf8), at: position, isLast: isLast, longest: 8) { $0.first == UInt8(ascii: "e") }.next
     }
 
     @Test("L3: a line that is too long is skipped up to its end, also when the rest of it looks like a line")
     func longLine() throws {
-        var place = FollowerPosition(.init(device: 1, inode: 2), prefix: "p")
+        var position = FollowerPosition(.init(device: 1, inode: 2), prefix: "p")
         func take(_ next: FollowedRead.Next?) throws -> FollowedRead.Next {
             let next = try #require(next)
             var piece = LineBatch(
-                next.lines, of: next.bytes, at: place, format: next.format, endsInLongLine: next.endsInLongLine)
+                next.lines, of: next.bytes, at: position, format: next.format, endsInLongLine: next.endsInLongLine)
             for index in piece.takeOpen() { piece.settle(index) }
-            place.note(piece)
+            position.note(piece)
             return next
         }
-        #expect(read("xxxxxxxx", at: place) == nil)
-        #expect(try take(read("xxxxxxxxx", at: place)).hasLongLine)
-        #expect(place.offset == 9 && place.isInLongLine)
-        #expect(try !take(read("yyyy", at: place)).hasLongLine)
-        #expect(place.offset == 13 && place.isInLongLine)
+        #expect(read("xxxxxxxx", at: position) == nil)
+        #expect(try take(read("xxxxxxxxx", at: position)).hasLongLine)
+        #expect(position.offset == 9 && position.isInLongLine)
+        #expect(try !take(read("yyyy", at: position)).hasLongLine)
+        #expect(position.offset == 13 && position.isInLongLine)
         // This also holds for a process that starts in the middle of the line.
-        place = try #require(FollowerPosition(place.kept))
-        #expect(read("", at: place) == nil)
-        #expect(try take(read("e\nevent\n", at: place)).lines.isEmpty)
-        #expect(place.offset == 15 && !place.isInLongLine)
-        #expect(try take(read("event\n", at: place)).lines.count == 1)
+        position = try #require(FollowerPosition(position.kept))
+        #expect(read("", at: position) == nil)
+        #expect(try take(read("e\nevent\n", at: position)).lines.isEmpty)
+        #expect(position.offset == 15 && !position.isInLongLine)
+        #expect(try take(read("event\n", at: position)).lines.count == 1)
     }
 
     @Test("L5: a file is foreign if none of its first 100 lines is an event, however many are read at once")
@@ -113,11 +116,11 @@ import Testing
         #expect(read(linesWithoutEvent)?.format.isForeign == false)
         #expect(read(linesWithoutEvent + "x\n")?.format.isForeign == true)
         #expect(read(linesWithoutEvent + "e\n" + linesWithoutEvent + linesWithoutEvent)?.format.isForeign == false)
-        var place = FollowerPosition(.init(device: 1, inode: 2), prefix: "p")
-        place.note(LineBatch([], of: Array("x\n".utf8), at: place, format: FileFormat(linesWithoutEvent: 99)))
-        #expect(read("x\n", at: place)?.format.isForeign == true)
-        #expect(read("\n \n", at: place)?.format.isForeign == false)
-        #expect(read("e\n", at: place)?.format == FileFormat(linesWithoutEvent: nil))
+        var position = FollowerPosition(.init(device: 1, inode: 2), prefix: "p")
+        position.note(LineBatch([], of: Array("x\n".utf8), at: position, format: FileFormat(linesWithoutEvent: 99)))
+        #expect(read("x\n", at: position)?.format.isForeign == true)
+        #expect(read("\n \n", at: position)?.format.isForeign == false)
+        #expect(read("e\n", at: position)?.format == FileFormat(linesWithoutEvent: nil))
     }
 }
 

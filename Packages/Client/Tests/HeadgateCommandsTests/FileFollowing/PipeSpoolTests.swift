@@ -98,18 +98,18 @@ import Testing
         stage.write("one\n")
         _ = try stage.text(of: 4)
         let file = try #require(try FollowedFile(stage.spool))
-        var place = FollowerPosition(file.identity, prefix: "p")
-        place.advance(over: Array("one\n".utf8))
-        place.seen = file.shape
-        #expect(try file.isStill(place))
+        var position = FollowerPosition(file.identity, prefix: "p")
+        position.advance(over: Array("one\n".utf8))
+        position.seen = file.shape
+        #expect(try file.isStill(position))
         #expect(try spool.empty(doneWith: 4, shortest: 4))
-        #expect(place.isReplaced(by: file.shape))
+        #expect(position.isReplaced(by: file.shape))
         // The next process finds this, and reads nothing before the check.
-        #expect(try spool.isEmpty && !file.isStill(place))
+        #expect(try spool.isEmpty && !file.isStill(position))
         // The same line at the same position shows why the check must come first.
         stage.write("one\n")
         _ = try stage.text(of: 4)
-        #expect(try file.isStill(place))
+        #expect(try file.isStill(position))
     }
 
     @Test("A spool is its owner's alone to read")

@@ -8,8 +8,8 @@ import Testing
     private func files(_ names: [(String, modified: Int)]) -> RotatedFiles {
         RotatedFiles(
             of: "log",
-            names.enumerated().map { place, name in
-                .init(suffix: name.0, file: .init(device: 1, inode: place), modified: name.modified)
+            names.enumerated().map { index, name in
+                .init(suffix: name.0, file: .init(device: 1, inode: index), modified: name.modified)
             })
     }
 

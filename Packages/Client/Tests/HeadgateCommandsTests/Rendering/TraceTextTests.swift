@@ -10,11 +10,11 @@ import Testing
         style: Fixed.style)
 
     /// Returns the text of an event that was received 12 s before noon, with this state for `collect`.
-    private func text(_ way: DataObject, dispatcher: String = "collect") -> String {
+    private func text(_ trace: DataObject, dispatcher: String = "collect") -> String {
         words.text([
             ListedTrace([
                 "id": "e1", "namespace": "uid:7", "seq": 4_711, "event": "signup", "received_at": Fixed.ago(12),
-                "dispatchers": .object([dispatcher: .object(way)]),
+                "dispatchers": .object([dispatcher: .object(trace)]),
             ])
         ])
     }
@@ -57,17 +57,17 @@ import Testing
                     + "`headgate resume collect` opens it; a flush does not pass it."
             ),
         ] as [(DataObject, String)])
-    func sentences(_ way: DataObject, _ sentence: String) {
+    func sentences(_ trace: DataObject, _ sentence: String) {
         #expect(
-            text(way)
+            text(trace)
                 == "e1 (signup, namespace uid:7) was received 12 s ago, sequence number 4711.\ncollect: \(sentence)\n")
     }
 
     @Test("O2: a removed dispatcher's event waits for it; an unknown id says so")
     func removed() {
-        let way: DataObject = ["state": "pending", "ahead": 0, "attempts": 0]
+        let trace: DataObject = ["state": "pending", "ahead": 0, "attempts": 0]
         #expect(
-            text(way, dispatcher: "old").hasSuffix(
+            text(trace, dispatcher: "old").hasSuffix(
                 "old: pending as the next event: this dispatcher is not configured.\n"))
         let text = words.text([ListedTrace(["id": "e1", "seq": 1])])
         #expect(text == "e1 was received, sequence number 1.\nIts dispatchers are not known.\n")

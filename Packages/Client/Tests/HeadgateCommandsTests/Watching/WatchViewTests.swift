@@ -69,9 +69,9 @@ import Testing
     private func run(_ words: [String], on terminal: PseudoTerminal, _ daemon: ScriptedDaemon) async -> ExitCode {
         await withCheckedContinuation { continuation in
             Thread.detachNewThread {
-                let place = ScreenTerminal(keys: terminal.slave, output: terminal.slave)
+                let line = ScreenTerminal(keys: terminal.slave, output: terminal.slave)
                 let ends = Terminal(
-                    input: terminal.slave, showsProgress: false, style: Fixed.style, screen: place, output: { _ in },
+                    input: terminal.slave, showsProgress: false, style: Fixed.style, screen: line, output: { _ in },
                     errors: { _ in })
                 continuation.resume(returning: CommandLineTool.run(words + ["--socket", daemon.path], on: ends))
             }
@@ -133,7 +133,7 @@ private struct TinyTerminal {
     private mutating func obey(_ command: String) {
         switch command {
         case "H": row = 0
-        case "J": for place in row..<8 { shown[place] = "" }
+        case "J": for line in row..<8 { shown[line] = "" }
         case "2K": shown[row] = ""
         default: row = min(7, (Int(command.prefix { $0 != ";" }) ?? 1) - 1)
         }

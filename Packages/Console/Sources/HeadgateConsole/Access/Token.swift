@@ -35,7 +35,7 @@ struct Token: Equatable, Sendable {
     func matches(_ offer: String) -> Bool {
         let own = Array(text.utf8)
         var difference = own.count ^ offer.utf8.count
-        for (place, byte) in offer.utf8.enumerated() { difference |= Int(own[place % own.count] ^ byte) }
+        for (index, byte) in offer.utf8.enumerated() { difference |= Int(own[index % own.count] ^ byte) }
         return difference == 0
     }
 }

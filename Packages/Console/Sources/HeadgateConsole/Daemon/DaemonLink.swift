@@ -33,7 +33,7 @@ final class DaemonLink {
         options.reconnectTimeout = .zero
         options.greetingTimeout = Self.patience
         connection = ClientConnection(
-            to: socketPath ?? SocketPlace.usual, as: ClientIdentity(name: "headgate-console", version: Version.current),
+            to: socketPath ?? SocketPath.usual, as: ClientIdentity(name: "headgate-console", version: Version.current),
             options: options, on: loop)
     }
 

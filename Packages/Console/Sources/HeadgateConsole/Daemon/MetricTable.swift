@@ -86,9 +86,9 @@ struct Histogram: Equatable, Sendable {
     func quantile(_ share: Double) -> Double? {
         guard count > 0, let largest = bounds.last else { return nil }
         let rank = share * count
-        guard let place = counts.firstIndex(where: { $0 >= rank }), place < bounds.count else { return largest }
-        let below = place > 0 ? (bounds[place - 1], counts[place - 1]) : (0, 0)
-        let inside = counts[place] - below.1
-        return inside > 0 ? below.0 + (bounds[place] - below.0) * (rank - below.1) / inside : bounds[place]
+        guard let index = counts.firstIndex(where: { $0 >= rank }), index < bounds.count else { return largest }
+        let below = index > 0 ? (bounds[index - 1], counts[index - 1]) : (0, 0)
+        let inside = counts[index] - below.1
+        return inside > 0 ? below.0 + (bounds[index] - below.0) * (rank - below.1) / inside : bounds[index]
     }
 }

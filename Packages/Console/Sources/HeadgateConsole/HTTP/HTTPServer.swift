@@ -179,8 +179,8 @@ final class HTTPServer {
             return Unmanaged.passUnretained(exchange).toOpaque()
         }
 
-    private static let handle: MHD_AccessHandlerCallback = { context, _, _, method, _, bytes, count, place in
-        guard let context, let raw = place?.pointee, let method, let count else { return cmicrohttpd_no }
+    private static let handle: MHD_AccessHandlerCallback = { context, _, _, method, _, bytes, count, slot in
+        guard let context, let raw = slot?.pointee, let method, let count else { return cmicrohttpd_no }
         let server = Unmanaged<HTTPServer>.fromOpaque(context).takeUnretainedValue()
         let exchange = Unmanaged<HTTPExchange>.fromOpaque(raw).takeUnretainedValue()
         if count.pointee > 0 {
@@ -191,11 +191,11 @@ final class HTTPServer {
         return exchange.proceed(method: String(cString: method), server.handler) ? cmicrohttpd_yes : cmicrohttpd_no
     }
 
-    private static let end: MHD_RequestCompletedCallback = { context, connection, place, _ in
-        guard let context, let raw = place?.pointee else { return }
+    private static let end: MHD_RequestCompletedCallback = { context, connection, slot, _ in
+        guard let context, let raw = slot?.pointee else { return }
         let server = Unmanaged<HTTPServer>.fromOpaque(context).takeUnretainedValue()
         let exchange = Unmanaged<HTTPExchange>.fromOpaque(raw).takeUnretainedValue()
-        place?.pointee = nil
+        slot?.pointee = nil
         server.exchanges[ObjectIdentifier(exchange)] = nil
         exchange.end()
         if let connection { server.reached(.head, connection) }

@@ -3,9 +3,9 @@
 struct PageFeed: Sendable {
     /// The number of changes. A reader gets the changes after the one that it knows.
     private(set) var version = 0
-    private var regions: [Told] = []
+    private var regions: [ShownRegion] = []
 
-    private struct Told: Sendable {
+    private struct ShownRegion: Sendable {
         let id: String
         var html: String
         var version: Int
@@ -22,13 +22,13 @@ struct PageFeed: Sendable {
     }
 
     private mutating func show(_ region: Region) {
-        let place = regions.firstIndex { $0.id == region.id }
-        if let place, regions[place].html == region.html.text { return }
+        let index = regions.firstIndex { $0.id == region.id }
+        if let index, regions[index].html == region.html.text { return }
         version += 1
-        let told = Told(
+        let shown = ShownRegion(
             id: region.id, html: region.html.text, version: version,
             event: EventText.event("region", "\(region.id)\n\(region.html.text)"))
-        if let place { regions[place] = told } else { regions.append(told) }
+        if let index { regions[index] = shown } else { regions.append(shown) }
     }
 
     /// Returns the events for a reader that knows a version.

@@ -14,8 +14,8 @@ struct DispatcherDiagram {
     /// The picture, with a text for screen readers.
     var html: HTML {
         let shown = self.shown
-        let drawn = shown.enumerated().map { place, gate in
-            draw(gate, at: position(place, of: shown.count), isLow: shown.count > 3 && place % 2 == 1)
+        let drawn = shown.enumerated().map { index, gate in
+            draw(gate, at: position(index, of: shown.count), isLow: shown.count > 3 && index % 2 == 1)
         }
         let flow: HTML = rate > 0 ? "<line class=\"flow\" x1=\"0\" x2=\"\(reach)\" y1=\"36\" y2=\"36\"/>" : ""
         return """
@@ -43,12 +43,12 @@ struct DispatcherDiagram {
 
     /// The right end of the water.
     private var reach: String {
-        guard let place = shown.firstIndex(where: { $0.state != .open }) else { return "100%" }
-        return position(place, of: shown.count)
+        guard let index = shown.firstIndex(where: { $0.state != .open }) else { return "100%" }
+        return position(index, of: shown.count)
     }
 
-    private func position(_ place: Int, of count: Int) -> String {
-        let share = (Double(place) + 0.5) / Double(count) * 1_000
+    private func position(_ index: Int, of count: Int) -> String {
+        let share = (Double(index) + 0.5) / Double(count) * 1_000
         return "\(Int(share) / 10).\(Int(share) % 10)%"
     }
 

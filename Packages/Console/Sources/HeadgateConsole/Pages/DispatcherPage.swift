@@ -44,7 +44,7 @@ struct DispatcherPage {
         let flushing = dispatcher.isFlushing ? " " + Formatting.badge("flushing", .waiting) : "" as HTML
         return """
             <p class="sentence">This dispatcher, of kind <code>\(dispatcher.kind)</code>, is \
-            \(Formatting.way(dispatcher))\(flushing)</p>
+            \(Formatting.state(dispatcher))\(flushing)</p>
             \(channel.html)\(BlockingBarriersList(state: state, clock: clock).holders(of: dispatcher))
             """
     }

@@ -47,15 +47,15 @@ struct EventPage {
                 .init(name: "Blocked by"), .init(name: "Last error"),
             ])
         for (dispatcher, value) in event.get(key: "dispatchers", as: DataObject.self) ?? [:] {
-            guard let way: DataObject = value.get() else { continue }
-            table.add(row(dispatcher, way))
+            guard let trace: DataObject = value.get() else { continue }
+            table.add(row(dispatcher, trace))
         }
         let received = event.get(key: "received_at", as: String.self).flatMap(Timestamp.init(rfc3339:))
-        let place = event.get(key: "seq", as: Int.self).map(Formatting.count) ?? "–"
+        let number = event.get(key: "seq", as: Int.self).map(Formatting.count) ?? "–"
         return """
             <section><h2>\(event.get(key: "event") ?? "")</h2>
             <dl class="figures">\(Formatting.figure("received", Formatting.moment(received, clock)))\
-            \(Formatting.figure("sequence number", place))\
+            \(Formatting.figure("sequence number", number))\
             \(Formatting.figure("namespace", "\(event.get(key: "namespace") ?? "–")"))</dl>
             \(table.html(orElse: "No dispatcher accepted this event."))\(holders(event))</section>
 
@@ -64,8 +64,8 @@ struct EventPage {
 
     /// Returns the barriers that block the event, and what would open them, for each dispatcher that it is pending for.
     private func holders(_ event: DataObject) -> HTML {
-        let ways = event.get(key: "dispatchers", as: DataObject.self) ?? [:]
-        let parts = ways.compactMap { id, value -> HTML? in
+        let traces = event.get(key: "dispatchers", as: DataObject.self) ?? [:]
+        let parts = traces.compactMap { id, value -> HTML? in
             let held: [String] = value.get(as: DataObject.self)?.get(key: "blocked_by") ?? []
             guard !held.isEmpty, let dispatcher = state.dispatcher(id) else { return nil }
             return
@@ -74,23 +74,23 @@ struct EventPage {
         return "\(parts)"
     }
 
-    private func row(_ dispatcher: String, _ way: DataObject) -> [HTML] {
-        let state: String = way.get(key: "state") ?? "unknown"
-        let held: [String] = way.get(key: "blocked_by") ?? []
-        let at = way.get(key: "at", as: String.self).flatMap(Timestamp.init(rfc3339:))
+    private func row(_ dispatcher: String, _ trace: DataObject) -> [HTML] {
+        let state: String = trace.get(key: "state") ?? "unknown"
+        let held: [String] = trace.get(key: "blocked_by") ?? []
+        let at = trace.get(key: "at", as: String.self).flatMap(Timestamp.init(rfc3339:))
         return [
             "<a href=\"\(Route.Page.dispatcher(dispatcher).target)\">\(dispatcher)</a>",
-            outcome(state, dispatcher, way), Formatting.moment(at, clock),
-            way.get(key: "attempts", as: Int.self).map(Formatting.count) ?? "–",
-            way.get(key: "ahead", as: Int.self).map(Formatting.count) ?? "–",
-            held.isEmpty ? "–" : "\(held.joined(separator: ", "))", "\(way.get(key: "last_error") ?? "–")",
+            outcome(state, dispatcher, trace), Formatting.moment(at, clock),
+            trace.get(key: "attempts", as: Int.self).map(Formatting.count) ?? "–",
+            trace.get(key: "ahead", as: Int.self).map(Formatting.count) ?? "–",
+            held.isEmpty ? "–" : "\(held.joined(separator: ", "))", "\(trace.get(key: "last_error") ?? "–")",
         ]
     }
 
     /// Returns the event's state, with a link to its dead letter if there is one.
-    private func outcome(_ state: String, _ dispatcher: String, _ way: DataObject) -> HTML {
+    private func outcome(_ state: String, _ dispatcher: String, _ trace: DataObject) -> HTML {
         let word = Formatting.badge(state.replacing("_", with: " "), Self.tone(state))
-        guard let letter = way.get(key: "letter", as: Int.self) else { return word }
+        guard let letter = trace.get(key: "letter", as: Int.self) else { return word }
         let page = Route.Page.deadLetters(dispatcher, after: letter - 1)
         return "\(word) <a href=\"\(page.target)\">letter \(Formatting.count(letter))</a>"
     }

@@ -31,7 +31,7 @@ enum Formatting {
     }
 
     /// Returns a dispatcher's state.
-    static func way(_ dispatcher: ListedDispatcher) -> HTML {
+    static func state(_ dispatcher: ListedDispatcher) -> HTML {
         dispatcher.isOpen ? badge("open", .good) : badge("blocked", .held)
     }
 
@@ -59,8 +59,8 @@ enum Formatting {
     /// Returns a text in which words between backticks are code.
     static func prose(_ text: String) -> HTML {
         let parts = text.split(separator: "`", omittingEmptySubsequences: false).map(String.init)
-        let pieces = parts.enumerated().map { place, part -> HTML in
-            place % 2 == 1 ? "<code>\(part)</code>" : "\(part)"
+        let pieces = parts.enumerated().map { index, part -> HTML in
+            index % 2 == 1 ? "<code>\(part)</code>" : "\(part)"
         }
         return "\(pieces)"
     }
@@ -81,10 +81,10 @@ enum SettingsText {
     /// Returns an object as lines of a path and a value: `backoff.base_ms`, `500`.
     static func lines(_ object: DataObject, below path: String = "") -> [(path: String, value: String)] {
         object.flatMap { name, value -> [(path: String, value: String)] in
-            let place = path.isEmpty ? name : "\(path).\(name)"
-            if case .object(let inner) = value, !inner.isEmpty { return lines(inner, below: place) }
-            if case .string(let text) = value { return [(place, text)] }
-            return [(place, value.json)]
+            let keyPath = path.isEmpty ? name : "\(path).\(name)"
+            if case .object(let inner) = value, !inner.isEmpty { return lines(inner, below: keyPath) }
+            if case .string(let text) = value { return [(keyPath, text)] }
+            return [(keyPath, value.json)]
         }
     }
 }

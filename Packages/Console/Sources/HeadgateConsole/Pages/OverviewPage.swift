@@ -12,14 +12,14 @@ struct OverviewPage {
 
     /// The regions that change.
     var regions: [Region] {
-        [Region(id: "way", html: way), Region(id: "plots", html: plots)]
+        [Region(id: "event-flow", html: flow), Region(id: "plots", html: plots)]
     }
 
     /// The body of the page.
     var html: HTML {
         """
-        <div class="overview"><section aria-labelledby="way-title"><h2 id="way-title">Flow of events</h2>
-        <div id="way">\(way)</div></section>
+        <div class="overview"><section aria-labelledby="event-flow-title"><h2 id="event-flow-title">Flow of events</h2>
+        <div id="event-flow">\(flow)</div></section>
         <section aria-labelledby="plots-title"><h2 id="plots-title">The last 15 minutes</h2>
         <div id="plots">\(plots)</div></section></div>
 
@@ -28,11 +28,11 @@ struct OverviewPage {
 
     // MARK: Dispatchers
 
-    private var way: HTML {
+    private var flow: HTML {
         let lanes = state.dispatchers.map(lane)
         let none: HTML = "<li class=\"nothing\">No dispatchers are configured, so no event is sent.</li>"
         return """
-            <div class="way"><div class="stage"><h3><a href="/clients">Clients</a></h3><dl>\(clients)</dl></div>
+            <div class="event-flow"><div class="stage"><h3><a href="/clients">Clients</a></h3><dl>\(clients)</dl></div>
             <div class="stage"><h3>Store</h3><dl>\(store)</dl></div>
             <ol class="lanes" aria-label="Dispatchers">\(lanes.isEmpty ? [none] : lanes)</ol></div>
 
@@ -66,7 +66,7 @@ struct OverviewPage {
             ? Formatting.figure("dead-lettered", "<b class=\"bad\">\(Formatting.count(dispatcher.dead))</b>") : ""
         return """
             <li class="lane"><h3><a href="\(Route.Page.dispatcher(dispatcher.id).target)">\(dispatcher.id)</a> \
-            <span class="note">\(dispatcher.kind)</span> \(Formatting.way(dispatcher))\(flushing)</h3>
+            <span class="note">\(dispatcher.kind)</span> \(Formatting.state(dispatcher))\(flushing)</h3>
             \(channel.html)
             <dl>\(Formatting.figure("pending", Formatting.count(dispatcher.pending)))\
             \(Formatting.figure("oldest", "\(Formatting.age(dispatcher.oldest))"))\

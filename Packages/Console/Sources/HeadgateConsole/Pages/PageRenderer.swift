@@ -126,10 +126,10 @@ final class PageRenderer {
     }
 
     private func serveEvent(_ page: Route.Page, _ id: String?, _ then: @escaping Completion) {
-        let desk = EventPage(state: daemon.state, clock: .local)
-        guard let id else { return answer(page, "Event", desk.html(nil, .none), then) }
+        let eventPage = EventPage(state: daemon.state, clock: .local)
+        guard let id else { return answer(page, "Event", eventPage.html(nil, .none), then) }
         daemon.ask("event.trace", ["id": .string(id), "namespace": "*"]) { [self] result in
-            answer(page, "Event", desk.html(id, Self.finding(result)), then)
+            answer(page, "Event", eventPage.html(id, Self.finding(result)), then)
         }
     }
 
@@ -149,9 +149,9 @@ final class PageRenderer {
     private func gather(_ questions: [(String, DataObject)], _ then: @escaping ([DataObject?]) -> Void) {
         var answers: [DataObject?] = Array(repeating: nil, count: questions.count)
         var missing = questions.count
-        for (place, (method, params)) in questions.enumerated() {
+        for (index, (method, params)) in questions.enumerated() {
             daemon.ask(method, params) { result in
-                answers[place] = try? result.get()
+                answers[index] = try? result.get()
                 missing -= 1
                 if missing == 0 { then(answers) }
             }

@@ -20,10 +20,10 @@ struct Plot {
 
     /// The plot with its legend.
     var html: HTML {
-        let keys = lines.enumerated().map { place, line -> HTML in
+        let keys = lines.enumerated().map { index, line -> HTML in
             """
             <span class="entry"><svg class="key" width="22" height="6" aria-hidden="true">\
-            <path class="line k\(place)" d="M0 3H22"/></svg> \(line.name) <b>\(line.now)</b></span>
+            <path class="line k\(index)" d="M0 3H22"/></svg> \(line.name) <b>\(line.now)</b></span>
 
             """
         }
@@ -38,8 +38,8 @@ struct Plot {
     private var picture: HTML {
         let isKnown = lines.contains { $0.values.contains { $0 != nil } }
         guard isKnown else { return "<p class=\"nothing\">\(nothing)</p>" }
-        let paths = lines.enumerated().map { place, line -> HTML in
-            "<path class=\"line k\(place)\" d=\"\(Self.path(line.values, top: top))\"/>"
+        let paths = lines.enumerated().map { index, line -> HTML in
+            "<path class=\"line k\(index)\" d=\"\(Self.path(line.values, top: top))\"/>"
         }
         let width = max(1, (lines.first?.values.count ?? 1) - 1)
         return """

@@ -20,13 +20,13 @@ struct PageTable {
 
     /// Adds a row with as many cells as there are columns. The first cell is the row's heading.
     mutating func add(_ cells: [HTML]) {
-        let row = zip(columns, cells).enumerated().map { place, pair -> HTML in
+        let row = zip(columns, cells).enumerated().map { index, pair -> HTML in
             let (column, cell) = pair
             // On a narrow screen an empty cell takes no room.
             let classes = (column.isNumeric ? ["number"] : []) + (cell == "–" ? ["none"] : [])
             let type: HTML = classes.isEmpty ? "" : " class=\"\(classes.joined(separator: " "))\""
-            let tag: HTML = place == 0 ? "th scope=\"row\"" : "td"
-            let end: HTML = place == 0 ? "th" : "td"
+            let tag: HTML = index == 0 ? "th scope=\"row\"" : "td"
+            let end: HTML = index == 0 ? "th" : "td"
             return "<\(tag)\(type) data-name=\"\(column.name)\">\(cell)</\(end)>"
         }
         rows.append("<tr>\(row)</tr>\n")

@@ -17,10 +17,10 @@ struct ActivationChains {
     }
 
     /// Returns the paths to an activation. Each path begins with a requested activation and leads over cycles to `id`.
-    func dispatcherStates(to id: Int, and on: [Int] = []) -> [[Int]] {
+    func paths(to id: Int, and on: [Int] = []) -> [[Int]] {
         guard let activation = activations[id] else { return [] }
         guard activation.purpose == .cycle else { return [[id] + on] }
-        return cycles[id]?.waiters.flatMap { dispatcherStates(to: $0.activation, and: [id] + on) } ?? []
+        return cycles[id]?.waiters.flatMap { paths(to: $0.activation, and: [id] + on) } ?? []
     }
 
     /// Returns the boards of activations.

@@ -460,17 +460,17 @@ extension ActivationMachine {
         if activation.depth <= deepest { return activation.depth + 1 }
         let boards = ahead.isEmpty ? [board] : chains.boards(of: ahead)
         var depth: Int?
-        for way in chains.dispatcherStates(to: id) {
-            if way.count - 1 <= deepest { depth = max(depth ?? 0, way.count) } else { fail(way, before: boards) }
+        for path in chains.paths(to: id) {
+            if path.count - 1 <= deepest { depth = max(depth ?? 0, path.count) } else { fail(path, before: boards) }
         }
         return depth
     }
 
     /// Increases the depth of a cycle, and of all cycles that it waits for, when an activation at this depth joins it.
     private mutating func deepen(_ cycle: Int, to depth: Int) {
-        for (place, id) in chains.chain(from: cycle).enumerated() {
-            guard let known = activations[id]?.depth, known < depth + place else { continue }
-            activations[id]?.depth = depth + place
+        for (index, id) in chains.chain(from: cycle).enumerated() {
+            guard let known = activations[id]?.depth, known < depth + index else { continue }
+            activations[id]?.depth = depth + index
         }
     }
 
@@ -478,16 +478,18 @@ extension ActivationMachine {
     /// board that this barrier holds (Behaviour A8).
     private mutating func endThoseWithinRun(of ahead: [Int], at id: Int) {
         guard !ahead.isEmpty else { return }
-        for way in chains.dispatcherStates(to: id) where chains.isWithinRun(way[0], of: ahead) {
-            let boards = chains.boards(of: way)
-            end(way[0], .circle(Array((boards + chains.boards(of: ahead) + boards.prefix(1)).prefix(limits.depth + 2))))
+        for path in chains.paths(to: id) where chains.isWithinRun(path[0], of: ahead) {
+            let boards = chains.boards(of: path)
+            end(
+                path[0], .circle(Array((boards + chains.boards(of: ahead) + boards.prefix(1)).prefix(limits.depth + 2)))
+            )
         }
     }
 
     /// Ends an activation with the list of boards up to the first that is too deep or repeats.
-    private mutating func fail(_ way: [Int], before ahead: [String]) {
-        let boards = chains.boards(of: way)
+    private mutating func fail(_ path: [Int], before ahead: [String]) {
+        let boards = chains.boards(of: path)
         let count = ahead.firstIndex(where: boards.contains).map { $0 + 1 } ?? ahead.count
-        end(way[0], .circle(Array((boards + ahead.prefix(count)).prefix(limits.depth + 2))))
+        end(path[0], .circle(Array((boards + ahead.prefix(count)).prefix(limits.depth + 2))))
     }
 }

@@ -114,7 +114,7 @@ enum BoardCycle {
             var reached: [String] = []
             for board in frontier {
                 for after in next(board) {
-                    if ExactName(after) == ExactName(start) { return way(to: board, from: start, origins) + [start] }
+                    if ExactName(after) == ExactName(start) { return path(to: board, from: start, origins) + [start] }
                     guard origins[after] == nil else { continue }
                     origins[after] = board
                     reached.append(after)
@@ -125,12 +125,12 @@ enum BoardCycle {
         return nil
     }
 
-    private static func way(to board: String, from start: String, _ origins: NameTable<String>) -> [String] {
-        var way = [board]
-        while let last = way.last, ExactName(last) != ExactName(start), let origin = origins[last] {
-            way.append(origin)
+    private static func path(to board: String, from start: String, _ origins: NameTable<String>) -> [String] {
+        var path = [board]
+        while let last = path.last, ExactName(last) != ExactName(start), let origin = origins[last] {
+            path.append(origin)
         }
-        return way.reversed()
+        return path.reversed()
     }
 }
 

@@ -37,38 +37,38 @@ struct Cycle {
 
 /// A linked list of waiters in order of arrival. Removing a waiter takes constant time.
 private struct WaiterList {
-    private var places: [Int: Place] = [:]
+    private var nodes: [Int: Node] = [:]
     private var first: Int?
     private var last: Int?
 
-    private struct Place {
+    private struct Node {
         let waiter: Cycle.Waiter
         var previous: Int?
         var next: Int?
     }
 
-    var isEmpty: Bool { places.isEmpty }
+    var isEmpty: Bool { nodes.isEmpty }
 
     var all: [Cycle.Waiter] {
         Array(
             sequence(state: first) { at in
-                guard let place = at.flatMap({ places[$0] }) else { return nil }
-                at = place.next
-                return place.waiter
+                guard let node = at.flatMap({ nodes[$0] }) else { return nil }
+                at = node.next
+                return node.waiter
             })
     }
 
     mutating func append(_ waiter: Cycle.Waiter) {
         let number = waiter.activation
-        places[number] = Place(waiter: waiter, previous: last)
-        if let last { places[last]?.next = number } else { first = number }
+        nodes[number] = Node(waiter: waiter, previous: last)
+        if let last { nodes[last]?.next = number } else { first = number }
         last = number
     }
 
     mutating func remove(_ number: Int) {
-        guard let place = places.removeValue(forKey: number) else { return }
-        if let previous = place.previous { places[previous]?.next = place.next } else { first = place.next }
-        if let next = place.next { places[next]?.previous = place.previous } else { last = place.previous }
+        guard let node = nodes.removeValue(forKey: number) else { return }
+        if let previous = node.previous { nodes[previous]?.next = node.next } else { first = node.next }
+        if let next = node.next { nodes[next]?.previous = node.previous } else { last = node.previous }
     }
 }
 

@@ -67,22 +67,22 @@ struct Deadlines<Key: Hashable> {
         sink(0)
     }
 
-    private mutating func rise(_ place: Int) {
-        var place = place
-        while place > 0, heap[place].precedes(heap[(place - 1) / 2]) {
-            heap.swapAt(place, (place - 1) / 2)
-            place = (place - 1) / 2
+    private mutating func rise(_ index: Int) {
+        var index = index
+        while index > 0, heap[index].precedes(heap[(index - 1) / 2]) {
+            heap.swapAt(index, (index - 1) / 2)
+            index = (index - 1) / 2
         }
     }
 
-    private mutating func sink(_ place: Int) {
-        var place = place
+    private mutating func sink(_ index: Int) {
+        var index = index
         while true {
-            let children = [2 * place + 1, 2 * place + 2].filter { $0 < heap.count }
-            guard let least = children.min(by: { heap[$0].precedes(heap[$1]) }), heap[least].precedes(heap[place])
+            let children = [2 * index + 1, 2 * index + 2].filter { $0 < heap.count }
+            guard let least = children.min(by: { heap[$0].precedes(heap[$1]) }), heap[least].precedes(heap[index])
             else { return }
-            heap.swapAt(place, least)
-            place = least
+            heap.swapAt(index, least)
+            index = least
         }
     }
 }

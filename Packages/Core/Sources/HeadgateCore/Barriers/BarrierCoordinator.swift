@@ -8,7 +8,7 @@ import HeadgateData
 public final class BarrierCoordinator {
     private let scheduler: any Scheduler
     private var entries: [BarrierKey: BarrierEntry] = [:]
-    private var dispatcherStates: [String: DispatcherBarriers] = [:] {
+    private var barriersByDispatcher: [String: DispatcherBarriers] = [:] {
         didSet { version += 1 }
     }
     /// A number that increases whenever an answer about a dispatcher may have changed. Callers use it to check cached
@@ -28,24 +28,24 @@ public final class BarrierCoordinator {
 
     /// Adds a dispatcher. The barriers in whose scope it is apply to it.
     func addDispatcher(_ id: String) {
-        guard dispatcherStates[id] == nil else { return }
-        dispatcherStates[id] = DispatcherBarriers()
+        guard barriersByDispatcher[id] == nil else { return }
+        barriersByDispatcher[id] = DispatcherBarriers()
         for (key, entry) in entries where entry.scopes.cover(id) { observe(key, for: id) }
     }
 
     /// Removes a dispatcher.
     func removeDispatcher(_ id: String) {
         for entry in entries.values { entry.forget(id) }
-        dispatcherStates[id] = nil
+        barriersByDispatcher[id] = nil
     }
 
     func hasDispatcher(_ id: String) -> Bool {
-        dispatcherStates[id] != nil
+        barriersByDispatcher[id] != nil
     }
 
     /// Returns the combined barriers of a dispatcher. Without barriers it is open (Behaviour B1).
-    func way(to dispatcherId: String) -> DispatcherBarriers {
-        dispatcherStates[dispatcherId] ?? DispatcherBarriers()
+    func barriers(before dispatcherId: String) -> DispatcherBarriers {
+        barriersByDispatcher[dispatcherId] ?? DispatcherBarriers()
     }
 
     // MARK: Barriers
@@ -79,7 +79,7 @@ public final class BarrierCoordinator {
             // Report it also for a barrier whose scope contains no dispatcher.
             if isNews { self.turn.barriersChanged() }
         }
-        for id in dispatcherStates.keys where scopes.cover(id) { observe(key, for: id) }
+        for id in barriersByDispatcher.keys where scopes.cover(id) { observe(key, for: id) }
     }
 
     /// Unregisters a barrier. Does nothing for an unknown one (Behaviour B8).
@@ -118,7 +118,7 @@ public final class BarrierCoordinator {
     private func rescope(_ key: BarrierKey, to scopes: [BarrierScope]) {
         guard let entry = entries[key] else { return }
         entry.scopes = scopes
-        for id in dispatcherStates.keys where scopes.cover(id) != (entry.observations[id] != nil) {
+        for id in barriersByDispatcher.keys where scopes.cover(id) != (entry.observations[id] != nil) {
             scopes.cover(id) ? observe(key, for: id) : unobserve(key, for: id)
         }
     }
@@ -139,7 +139,7 @@ public final class BarrierCoordinator {
             self.report(key, for: id, isChange: !isComing) { $0.state = state }
         }
         entry.observations[id] = subscription
-        entry.note(closed: dispatcherStates[id]?.reports[key]?.blocks ?? true, for: id, at: scheduler.now)
+        entry.note(closed: barriersByDispatcher[id]?.reports[key]?.blocks ?? true, for: id, at: scheduler.now)
     }
 
     private func findings(of barrier: any Barrier, for id: String) -> Observable<BarrierFinding> {
@@ -166,7 +166,7 @@ public final class BarrierCoordinator {
 
     private func unobserve(_ key: BarrierKey, for id: String) {
         entries[key]?.forget(id)
-        dispatcherStates[id]?.set(nil, of: key)
+        barriersByDispatcher[id]?.set(nil, of: key)
         turn.stateChanged(id)
     }
 
@@ -175,8 +175,10 @@ public final class BarrierCoordinator {
     private func report(
         _ key: BarrierKey, for id: String, isChange: Bool = true, _ change: (inout DispatcherBarriers.Report) -> Void
     ) {
-        guard let entry = entries[key], entry.observations[id] != nil, let way = dispatcherStates[id] else { return }
-        let old = way.reports[key]
+        guard let entry = entries[key], entry.observations[id] != nil, let barriers = barriersByDispatcher[id] else {
+            return
+        }
+        let old = barriers.reports[key]
         var new = old ?? DispatcherBarriers.Report()
         change(&new)
         guard new != old else { return }
@@ -184,7 +186,7 @@ public final class BarrierCoordinator {
             if new.state != old?.state { entry.since = scheduler.wall }
             entry.note(closed: new.blocks, for: id, at: scheduler.now)
         }
-        dispatcherStates[id]?.set(new, of: key)
+        barriersByDispatcher[id]?.set(new, of: key)
         turn.stateChanged(id)
     }
 }
@@ -209,7 +211,7 @@ extension BarrierCoordinator {
 
     /// Returns the barriers that block a dispatcher now.
     func blockers(of dispatcherId: String, flushing: Bool) -> [BarrierIdentity] {
-        way(to: dispatcherId).blockers(flushing: flushing).compactMap { entries[$0]?.identity }
+        barriers(before: dispatcherId).blockers(flushing: flushing).compactMap { entries[$0]?.identity }
     }
 
     private func summary(of entry: BarrierEntry, key: BarrierKey) -> BarrierSummary {
@@ -218,7 +220,7 @@ extension BarrierCoordinator {
         return BarrierSummary(
             identity: entry.identity,
             scopes: entry.scopes,
-            states: dispatchers.map { ($0, way(to: $0).reports[key]?.state) },
+            states: dispatchers.map { ($0, barriers(before: $0).reports[key]?.state) },
             isFlushable: entry.isFlushable ?? false,
             since: entry.since,
             reason: dispatchers.lazy.compactMap { described?.reason(for: $0) }.first

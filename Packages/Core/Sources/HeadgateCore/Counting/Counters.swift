@@ -42,7 +42,7 @@ public struct Counters<List: CounterList>: Sendable, Equatable {
     /// Returns the differences from earlier counts.
     public func since(_ earlier: Counters) -> Counters {
         var news = self
-        for place in counts.indices { news.counts[place] -= earlier.counts[place] }
+        for index in counts.indices { news.counts[index] -= earlier.counts[index] }
         return news
     }
 }

@@ -21,7 +21,7 @@ public struct Histogram: Sendable, Equatable {
 
     /// Records a value one or several times.
     public mutating func record(_ value: Int64, times: Int = 1) {
-        counts[scale.place(of: value)] += times
+        counts[scale.index(of: value)] += times
         sum += Double(value) * Double(times)
         count += times
     }
@@ -41,7 +41,7 @@ public struct Histogram: Sendable, Equatable {
     }
 
     /// The sum in the unit of reports: seconds, or a number of things.
-    public var sumAsTold: Double { sum / scale.divisor }
+    public var scaledSum: Double { sum / scale.divisor }
 }
 
 extension Histogram {
@@ -53,11 +53,11 @@ extension Histogram {
         public let divisor: Double
 
         /// The bounds in the unit of reports, as JSON.
-        public let boundsAsTold: [String]
+        public let scaledBounds: [String]
 
         init(bounds: [Int64], divisor: Double) {
             (self.bounds, self.divisor) = (bounds, divisor)
-            boundsAsTold = bounds.map { (Double($0) / divisor).description }
+            scaledBounds = bounds.map { (Double($0) / divisor).description }
         }
 
         /// A scale for times, recorded in nanoseconds and reported in seconds: from 10 µs to 10 min.
@@ -73,7 +73,7 @@ extension Histogram {
             bounds: [1, 2, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000], divisor: 1)
 
         /// Returns the bucket of a value: the first whose bound is not less than the value.
-        fileprivate func place(of value: Int64) -> Int {
+        fileprivate func index(of value: Int64) -> Int {
             BinarySearch.first(in: 0..<bounds.count) { bounds[$0] >= value }
         }
     }

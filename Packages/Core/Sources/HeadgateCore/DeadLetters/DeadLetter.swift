@@ -66,29 +66,29 @@ extension DeadLetter {
 }
 
 /// The number of a dead letter in its store. Numbers only grow and are never reused.
-public typealias LetterNumber = Int64
+public typealias DeadLetterNumber = Int64
 
 /// Selects dead letters (Behaviour D10).
 public struct DeadLetterQuery: Sendable, Equatable {
     /// The dispatcher whose letters are selected; nil for all dispatchers.
     public var dispatcher: DispatcherNumber?
     /// The numbers of the selected letters, which may be gone; nil for any number.
-    public var letters: Set<LetterNumber>?
+    public var letters: Set<DeadLetterNumber>?
     /// Letters up to this number are not selected.
-    public var after: LetterNumber = 0
+    public var after: DeadLetterNumber = 0
     /// Letters after this number are not selected.
-    public var through: LetterNumber = .max
+    public var through: DeadLetterNumber = .max
     /// The most letters to return or delete, at least one.
     public var limit: Int
 
-    public init(dispatcher: DispatcherNumber? = nil, letters: Set<LetterNumber>? = nil, limit: Int) {
+    public init(dispatcher: DispatcherNumber? = nil, letters: Set<DeadLetterNumber>? = nil, limit: Int) {
         self.dispatcher = dispatcher
         self.letters = letters
         self.limit = limit
     }
 
     /// Returns true if the query selects a letter. The limit is not considered.
-    public func includes(_ letter: StoredLetter) -> Bool {
+    public func includes(_ letter: StoredDeadLetter) -> Bool {
         letter.number > after && letter.number <= through
             && dispatcher.map { $0 == letter.letter.dispatcher } ?? true
             && letters.map { $0.contains(letter.number) } ?? true
@@ -96,33 +96,33 @@ public struct DeadLetterQuery: Sendable, Equatable {
 }
 
 /// A dead letter with the number that its store gave it.
-public struct StoredLetter: Sendable, Equatable {
-    public var number: LetterNumber
+public struct StoredDeadLetter: Sendable, Equatable {
+    public var number: DeadLetterNumber
     public var letter: DeadLetter
 
-    public init(number: LetterNumber, letter: DeadLetter) {
+    public init(number: DeadLetterNumber, letter: DeadLetter) {
         self.number = number
         self.letter = letter
     }
 }
 
 /// A page of dead letters, the oldest first. It has as many letters as requested, or fewer if they are large.
-public struct LetterPage: Sendable, Equatable {
-    public private(set) var letters: [StoredLetter] = []
+public struct StoredDeadLetterPage: Sendable, Equatable {
+    public private(set) var letters: [StoredDeadLetter] = []
     /// The number after which the next page begins; nil on the last page.
-    public private(set) var next: LetterNumber?
+    public private(set) var next: DeadLetterNumber?
     /// The newest number that the store has assigned.
-    public var newest: LetterNumber
+    public var newest: DeadLetterNumber
     private var bytes = 0
 
     /// Creates an empty page.
-    public init(newest: LetterNumber) {
+    public init(newest: DeadLetterNumber) {
         self.newest = newest
     }
 
     /// Adds a letter if it fits.
     /// - Returns: false if it does not fit, so that it is the first of the next page.
-    public mutating func take(_ letter: StoredLetter, _ query: DeadLetterQuery) -> Bool {
+    public mutating func take(_ letter: StoredDeadLetter, _ query: DeadLetterQuery) -> Bool {
         let size = letter.letter.shownByteCount
         guard letters.isEmpty || (letters.count < query.limit && bytes + size <= PageLimit.bytes) else {
             next = letters.last?.number

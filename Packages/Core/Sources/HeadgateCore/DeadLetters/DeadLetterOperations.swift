@@ -46,8 +46,9 @@ public final class DeadLetterOperations {
     ///   - then: gets the letters.
     /// - Returns: false if there is no such dispatcher. `then` is not called in that case.
     public func read(
-        of dispatcher: String? = nil, after: LetterNumber = 0, limit: Int, isWanted: @escaping () -> Bool = { true },
-        then: @escaping (Result<LetterPage, StoreFault>) -> Void
+        of dispatcher: String? = nil, after: DeadLetterNumber = 0, limit: Int,
+        isWanted: @escaping () -> Bool = { true },
+        then: @escaping (Result<StoredDeadLetterPage, StoreFault>) -> Void
     ) -> Bool {
         guard var query = query(of: dispatcher, limit: limit) else { return false }
         query.after = after
@@ -57,7 +58,8 @@ public final class DeadLetterOperations {
         return true
     }
 
-    private func query(of dispatcher: String?, _ letters: Set<LetterNumber>? = nil, limit: Int) -> DeadLetterQuery? {
+    private func query(of dispatcher: String?, _ letters: Set<DeadLetterNumber>? = nil, limit: Int) -> DeadLetterQuery?
+    {
         guard let dispatcher else { return DeadLetterQuery(letters: letters, limit: limit) }
         return dispatchers.known[dispatcher].map {
             DeadLetterQuery(dispatcher: $0.number, letters: letters, limit: limit)
@@ -67,12 +69,12 @@ public final class DeadLetterOperations {
     /// Returns a page of letters, after the pages that were requested before it; nil if it is not wanted any more.
     func page(
         _ query: DeadLetterQuery, isWanted: () -> Bool = { true }
-    ) async throws(Abandoned) -> Result<LetterPage, StoreFault>? {
-        try await reads.run { () async throws(Abandoned) -> Result<LetterPage, StoreFault>? in
+    ) async throws(Abandoned) -> Result<StoredDeadLetterPage, StoreFault>? {
+        try await reads.run { () async throws(Abandoned) -> Result<StoredDeadLetterPage, StoreFault>? in
             guard isWanted() else { return nil }
             // Letters that are still being written are included.
             _ = try await tasks.answer(settlements.whenWritten)
-            return try await tasks.answer { events.store.readLetters(query, then: $0) }
+            return try await tasks.answer { events.store.readDeadLetters(query, then: $0) }
         }
     }
 
@@ -98,7 +100,7 @@ public final class DeadLetterOperations {
     ///   - then: gets the number of requeued letters, once they are stored.
     /// - Returns: false if there is no such dispatcher. `then` is not called in that case.
     public func requeue(
-        of dispatcher: String? = nil, _ letters: Set<LetterNumber>? = nil,
+        of dispatcher: String? = nil, _ letters: Set<DeadLetterNumber>? = nil,
         then: @escaping (Result<Int, RequeueFault>) -> Void
     ) -> Bool {
         guard dispatcher.map(dispatchers.contains) ?? true,
@@ -114,8 +116,8 @@ public final class DeadLetterOperations {
         var (query, requeued) = (selected, 0)
         _ = try await tasks.answer(settlements.whenWritten)
         while true {
-            let page: LetterPage
-            switch try await tasks.answer({ events.store.readLetters(query, then: $0) }) {
+            let page: StoredDeadLetterPage
+            switch try await tasks.answer({ events.store.readDeadLetters(query, then: $0) }) {
             case .success(let read): page = read
             case .failure(let fault): return .failure(.store(fault, requeued: requeued))
             }
@@ -135,7 +137,7 @@ public final class DeadLetterOperations {
     }
 
     /// Adds the events of some letters to the current commit group, as far as there is room.
-    private func readmit(_ letters: [StoredLetter]) -> (count: Int, isFull: Bool) {
+    private func readmit(_ letters: [StoredDeadLetter]) -> (count: Int, isFull: Bool) {
         var count = 0
         for letter in letters where dispatchers.isConfigured(letter.letter.dispatcher) {
             guard let event = letter.letter.event else { continue }
@@ -156,7 +158,7 @@ public final class DeadLetterOperations {
     ///   - then: gets the number of deleted letters.
     /// - Returns: false if there is no such dispatcher. `then` is not called in that case.
     public func purge(
-        of dispatcher: String? = nil, _ letters: Set<LetterNumber>? = nil,
+        of dispatcher: String? = nil, _ letters: Set<DeadLetterNumber>? = nil,
         then: @escaping (Result<Int, StoreFault>) -> Void
     ) -> Bool {
         guard let query = query(of: dispatcher, letters, limit: 1) else { return false }
@@ -170,14 +172,14 @@ public final class DeadLetterOperations {
     private func purge(_ selected: DeadLetterQuery) async throws(Abandoned) -> Result<Int, StoreFault> {
         var query = selected
         _ = try await tasks.answer(settlements.whenWritten)
-        switch try await tasks.answer({ events.store.readLetters(query, then: $0) }) {
+        switch try await tasks.answer({ events.store.readDeadLetters(query, then: $0) }) {
         case .success(let page): query.through = min(query.through, page.newest)
         case .failure(let fault): return .failure(fault)
         }
         query.limit = DeadLetterOperations.pageSize
         var purged = 0
         while true {
-            let result = try await tasks.answer { events.store.purgeLetters(query, then: $0) }
+            let result = try await tasks.answer { events.store.purgeDeadLetters(query, then: $0) }
             letters.changed()
             guard case .success(let count) = result else { return result }
             counts.count(.purgedLetters, count)

@@ -21,10 +21,10 @@ final class DeadLetterTotals {
 
     /// The room for further letters. With `drop_oldest` only letters that could not be written yet count, because no
     /// stored letter is dropped for a letter that may never reach the disk.
-    var room: LetterRoom {
+    var room: DeadLetterRoom {
         switch events.limits.deadLettersFull {
-        case .hold: LetterRoom(bounds, beside: used)
-        case .dropOldest: LetterRoom(bounds, beside: settlements.unwrittenLetters)
+        case .hold: DeadLetterRoom(bounds, beside: used)
+        case .dropOldest: DeadLetterRoom(bounds, beside: settlements.unwrittenLetters)
         }
     }
 
@@ -32,7 +32,7 @@ final class DeadLetterTotals {
     func keep(_ letters: [DeadLetter]) {
         for letter in letters { settlements.add(.deadLetter(letter)) }
         guard events.limits.deadLettersFull == .dropOldest, bounds.isExceeded(by: used) else { return }
-        settlements.add(.limitLetters(bounds))
+        settlements.add(.limitDeadLetters(bounds))
     }
 
     /// Records that a dispatcher is held until there is room.

@@ -23,9 +23,9 @@ struct BarrierView {
         let wordsForFlushes: [String]
 
         init(to id: String, _ coordinator: BarrierCoordinator) {
-            let way = coordinator.way(to: id)
+            let barriers = coordinator.barriers(before: id)
             version = coordinator.version
-            (isOpen, isOpenForFlushes) = (way.isOpen(flushing: false), way.isOpen(flushing: true))
+            (isOpen, isOpenForFlushes) = (barriers.isOpen(flushing: false), barriers.isOpen(flushing: true))
             words = coordinator.blockers(of: id, flushing: false).map(\.word)
             wordsForFlushes = coordinator.blockers(of: id, flushing: true).map(\.word)
         }

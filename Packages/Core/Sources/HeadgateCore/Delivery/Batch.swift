@@ -191,8 +191,8 @@ extension Batch {
     /// The 64-bit FNV-1a hash of the sequence numbers, computed on whole numbers instead of bytes.
     private var sequenceDigest: UInt64 {
         // Iterate over indices: each copied event would retain its chunk.
-        events.indices.reduce(0xCBF2_9CE4_8422_2325) { digest, place in
-            (digest ^ UInt64(bitPattern: events[place].sequenceNumber)) &* 0x100_0000_01B3
+        events.indices.reduce(0xCBF2_9CE4_8422_2325) { digest, index in
+            (digest ^ UInt64(bitPattern: events[index].sequenceNumber)) &* 0x100_0000_01B3
         }
     }
 

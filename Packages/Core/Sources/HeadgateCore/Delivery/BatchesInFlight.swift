@@ -35,17 +35,17 @@ struct BatchesInFlight {
 
     /// Returns a range without the events in flight. With several batches in flight, some of their events may come
     /// after a pending event.
-    func notAway(of stretch: ClosedRange<SequenceNumber>) -> [ClosedRange<SequenceNumber>] {
+    func notAway(of range: ClosedRange<SequenceNumber>) -> [ClosedRange<SequenceNumber>] {
         let behind = all.values.lazy.map(\.batch.events).filter { events in
-            events.last.map { $0.sequenceNumber >= stretch.lowerBound } ?? false
+            events.last.map { $0.sequenceNumber >= range.lowerBound } ?? false
         }
-        let away = behind.joined().map(\.sequenceNumber).filter(stretch.contains)
-        var (left, start): ([ClosedRange<SequenceNumber>], SequenceNumber) = ([], stretch.lowerBound)
+        let away = behind.joined().map(\.sequenceNumber).filter(range.contains)
+        var (left, start): ([ClosedRange<SequenceNumber>], SequenceNumber) = ([], range.lowerBound)
         for number in away.sorted() {
             if start < number { left.append(start...number - 1) }
             start = number + 1
         }
-        return start <= stretch.upperBound ? left + [start...stretch.upperBound] : left
+        return start <= range.upperBound ? left + [start...range.upperBound] : left
     }
 
     /// Adds a batch with the next number, and returns it.

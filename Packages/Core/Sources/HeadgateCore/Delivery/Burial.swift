@@ -7,7 +7,7 @@ struct Burial {
 
     /// Returns the orders for some events. Events without room for a dead letter stay in the queue, and the dispatcher is held.
     /// - Parameter room: the room for dead letters, from which the letters take theirs.
-    func orders(for entries: [QueueEntry], in room: inout LetterRoom) -> [DeliveryOrder] {
+    func orders(for entries: [QueueEntry], in room: inout DeadLetterRoom) -> [DeliveryOrder] {
         let dying = entries.prefix { room.take($0.event.record.count) }
         let held = entries.dropFirst(dying.count).first.map {
             DeliveryOrder.holdForLetters(bytes: $0.event.record.count)

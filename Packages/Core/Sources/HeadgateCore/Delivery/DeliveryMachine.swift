@@ -23,7 +23,7 @@ struct DeliveryMachine {
     private var readAhead = ReadAhead()
     private var state = SendingState.taking
     /// The room for dead letters while the result of an attempt is processed (Behaviour D10).
-    private var letterRoom = LetterRoom.unlimited
+    private var letterRoom = DeadLetterRoom.unlimited
     /// True if an activation barrier is configured (Behaviour A9).
     private var hasBoard = false
     /// True while the dispatcher is to become quiet for a rewind: it sends no batch (Behaviour R2).

@@ -300,7 +300,7 @@ final class Dispatcher: EvaluatedDispatcher {
         case .readStore(let position): read(behind: position)
         case .restFromReading: restFromReading()
         case .publishDepth: publishDepth()
-        case .noteHeld(let stretch): noteHeld(stretch)
+        case .noteHeld(let range): noteHeld(range)
         case .endPurge(let number, let end): purgeWaiters.removeValue(forKey: number)?(end)
         case .lay(let room): lay(room)
         case .send(let batch): send(batch)
@@ -461,8 +461,8 @@ final class Dispatcher: EvaluatedDispatcher {
         barriers.publish(depth)
     }
 
-    private func noteHeld(_ stretch: ClosedRange<SequenceNumber>) {
-        machine.held(for: barriers.blockingWords, stretch)
+    private func noteHeld(_ range: ClosedRange<SequenceNumber>) {
+        machine.held(for: barriers.blockingWords, range)
     }
 
     // MARK: The activation barrier

@@ -5,27 +5,27 @@ import HeadgateData
 /// dispatcher holds all its pending dispatches, so ranges are enough. Dispatches in flight are in no range.
 struct HeldRanges {
     /// The reasons, in the order in which they first occurred.
-    private var words: [(word: String, stretches: Stretches)] = []
+    private var words: [(word: String, ranges: RangeList)] = []
     /// The number of ranges from which empty ones are removed.
     private var crowd = 64
 
-    private var count: Int { words.reduce(0) { $0 + $1.stretches.count } }
+    private var count: Int { words.reduce(0) { $0 + $1.ranges.count } }
 
     /// Records that all dispatches of a range are held for some reasons.
-    mutating func hold(_ reasons: [String], _ stretch: ClosedRange<SequenceNumber>) {
+    mutating func hold(_ reasons: [String], _ range: ClosedRange<SequenceNumber>) {
         for reason in reasons {
-            if let place = words.firstIndex(where: { $0.word == reason }) {
-                words[place].stretches.add(stretch)
+            if let index = words.firstIndex(where: { $0.word == reason }) {
+                words[index].ranges.add(range)
             } else {
-                words.append((reason, Stretches(stretch)))
+                words.append((reason, RangeList(range)))
             }
         }
     }
 
     /// Forgets ranges of settled dispatches, and reasons without ranges.
     mutating func forget(through position: SequenceNumber) {
-        for place in words.indices { words[place].stretches.forget(through: position) }
-        words.removeAll { $0.stretches.count == 0 }
+        for index in words.indices { words[index].ranges.forget(through: position) }
+        words.removeAll { $0.ranges.count == 0 }
     }
 
     /// True if there are enough ranges to call ``tidy(_:)``.
@@ -36,41 +36,41 @@ struct HeldRanges {
     /// - Parameter isUsed: returns true if a range may contain an unsettled dispatch.
     mutating func tidy(_ isUsed: (ClosedRange<SequenceNumber>) -> Bool) {
         guard isCrowded else { return }
-        for place in words.indices { words[place].stretches.keep(isUsed) }
+        for index in words.indices { words[index].ranges.keep(isUsed) }
         crowd = max(64, 2 * count)
     }
 
     /// Returns the reasons for which a dispatch was held, in the order of their first occurrence.
     func reasons(for sequenceNumber: SequenceNumber) -> [String] {
-        words.filter { $0.stretches.contains(sequenceNumber) }.map(\.word)
+        words.filter { $0.ranges.contains(sequenceNumber) }.map(\.word)
     }
 
     /// Returns the last of the consecutive dispatches from `sequenceNumber` on that were held for the same reasons.
     func end(ofReasonsFor sequenceNumber: SequenceNumber) -> SequenceNumber {
-        words.reduce(.max) { min($0, $1.stretches.end(ofSameAs: sequenceNumber)) }
+        words.reduce(.max) { min($0, $1.ranges.end(ofSameAs: sequenceNumber)) }
     }
 }
 
 /// The ranges of one reason: ascending, and not adjacent to each other.
-private struct Stretches {
+private struct RangeList {
     private var all: [ClosedRange<SequenceNumber>]
     /// The index of the first range in use.
     private var first = 0
 
-    init(_ stretch: ClosedRange<SequenceNumber>) {
-        all = [stretch]
+    init(_ range: ClosedRange<SequenceNumber>) {
+        all = [range]
     }
 
     var count: Int { all.count - first }
 
-    mutating func add(_ stretch: ClosedRange<SequenceNumber>) {
-        let touched = place(reaching: stretch.lowerBound - 1)..<place(reaching: stretch.upperBound + 1)
-        let last = touched.upperBound < all.count && all[touched.upperBound].lowerBound <= stretch.upperBound + 1
+    mutating func add(_ range: ClosedRange<SequenceNumber>) {
+        let touched = index(reaching: range.lowerBound - 1)..<index(reaching: range.upperBound + 1)
+        let last = touched.upperBound < all.count && all[touched.upperBound].lowerBound <= range.upperBound + 1
         let joined = touched.lowerBound..<(touched.upperBound + (last ? 1 : 0))
         guard let lowest = all[joined].first, let highest = all[joined].last else {
-            return all.insert(stretch, at: joined.lowerBound)
+            return all.insert(range, at: joined.lowerBound)
         }
-        let whole = min(lowest.lowerBound, stretch.lowerBound)...max(highest.upperBound, stretch.upperBound)
+        let whole = min(lowest.lowerBound, range.lowerBound)...max(highest.upperBound, range.upperBound)
         all.replaceSubrange(joined, with: CollectionOfOne(whole))
     }
 
@@ -87,25 +87,20 @@ private struct Stretches {
     }
 
     func contains(_ sequenceNumber: SequenceNumber) -> Bool {
-        let place = place(reaching: sequenceNumber)
-        return place < all.count && all[place].contains(sequenceNumber)
+        let index = index(reaching: sequenceNumber)
+        return index < all.count && all[index].contains(sequenceNumber)
     }
 
     /// Returns the last of the consecutive events from `sequenceNumber` on that are all in one range, or all in none.
     func end(ofSameAs sequenceNumber: SequenceNumber) -> SequenceNumber {
-        let place = place(reaching: sequenceNumber)
-        guard place < all.count else { return .max }
-        return all[place].contains(sequenceNumber) ? all[place].upperBound : all[place].lowerBound - 1
+        let index = index(reaching: sequenceNumber)
+        guard index < all.count else { return .max }
+        return all[index].contains(sequenceNumber) ? all[index].upperBound : all[index].lowerBound - 1
     }
 
     /// Returns the index of the first range that does not end before an event.
-    private func place(reaching sequenceNumber: SequenceNumber) -> Int {
-        var (low, high) = (first, all.count)
-        while low < high {
-            let middle = (low + high) / 2
-            if all[middle].upperBound < sequenceNumber { low = middle + 1 } else { high = middle }
-        }
-        return low
+    private func index(reaching sequenceNumber: SequenceNumber) -> Int {
+        BinarySearch.first(in: first..<all.count) { all[$0].upperBound >= sequenceNumber }
     }
 }
 
@@ -142,12 +137,12 @@ struct QueuedAnnotation {
     func mayReplace(membersOf object: UnsafeRawBufferPointer) -> Bool {
         guard let start = object.baseAddress else { return false }
         if memchr(start, Int32(UInt8(ascii: "\\")), object.count) != nil { return true }
-        var place = 0
-        while let found = memchr(start + place, Int32(UInt8(ascii: "_")), object.count - place) {
-            place = start.distance(to: UnsafeRawPointer(found))
-            let rest = object[place...]
+        var index = 0
+        while let found = memchr(start + index, Int32(UInt8(ascii: "_")), object.count - index) {
+            index = start.distance(to: UnsafeRawPointer(found))
+            let rest = object[index...]
             if QueuedAnnotation.tails.contains(where: { rest.starts(with: $0) }) { return true }
-            place += 1
+            index += 1
         }
         return false
     }
@@ -162,7 +157,7 @@ struct QueuedAnnotations {
     private let held: HeldRanges
     private let wanted: AnnotateQueued
     private let networkConnectionType: String?
-    private var last: (stretch: ClosedRange<SequenceNumber>, annotation: QueuedAnnotation?)?
+    private var last: (range: ClosedRange<SequenceNumber>, annotation: QueuedAnnotation?)?
 
     init(_ held: HeldRanges, of wanted: AnnotateQueued = .all, networkConnectionType: String?) {
         self.held = held
@@ -172,7 +167,7 @@ struct QueuedAnnotations {
 
     /// Returns the annotation of a dispatch, or nil if it was not held, or not for a reason that is annotated.
     mutating func annotation(of sequenceNumber: SequenceNumber) -> QueuedAnnotation? {
-        if let last, last.stretch.contains(sequenceNumber) { return last.annotation }
+        if let last, last.range.contains(sequenceNumber) { return last.annotation }
         let reasons = held.reasons(for: sequenceNumber)
         let annotation =
             wanted.includes(reasons)

@@ -33,8 +33,8 @@ struct OutcomeRecords {
 
     /// Returns true if some events may be of those that an earlier daemon received.
     func hasEarlier(in sequenceNumbers: SequenceSet) -> Bool {
-        guard let first = sequenceNumbers.stretches.first?.lowerBound,
-            let last = sequenceNumbers.stretches.last?.upperBound
+        guard let first = sequenceNumbers.ranges.first?.lowerBound,
+            let last = sequenceNumbers.ranges.last?.upperBound
         else { return false }
         return trace.hasEarlier(in: first...last)
     }

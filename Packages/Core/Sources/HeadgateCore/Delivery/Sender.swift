@@ -193,18 +193,18 @@ extension Batch {
     /// Groups the events by outcome, in the order of the first event of each group. An event without an outcome is sent
     /// again, as after no answer.
     func parts(by outcomes: [EventOutcome]) -> [(outcome: EventOutcome, batch: Batch)] {
-        var places: [EventOutcome: Int] = [:]
+        var indexes: [EventOutcome: Int] = [:]
         var parts: [(outcome: EventOutcome, batch: Batch)] = []
         for (index, event) in events.enumerated() {
             let outcome = index < outcomes.count ? outcomes[index] : .retry(cause: "no outcome", charged: false)
-            let place = places[outcome, default: parts.count]
-            if place == parts.count {
-                places[outcome] = place
-                var part = self
-                part.events = []
-                parts.append((outcome, part))
+            let part = indexes[outcome, default: parts.count]
+            if part == parts.count {
+                indexes[outcome] = part
+                var batch = self
+                batch.events = []
+                parts.append((outcome, batch))
             }
-            parts[place].batch.events.append(event)
+            parts[part].batch.events.append(event)
         }
         return parts
     }

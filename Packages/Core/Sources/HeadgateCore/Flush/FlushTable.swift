@@ -94,25 +94,25 @@ struct FlushTable {
         _ sequenceNumbers: some Collection<SequenceNumber>, of dispatcher: String, position: SequenceNumber,
         _ count: (inout Part, Int) -> Void
     ) {
-        for place in flushes.indices {
-            guard var part = flushes[place].parts[dispatcher], part.left > 0 else { continue }
+        for index in flushes.indices {
+            guard var part = flushes[index].parts[dispatcher], part.left > 0 else { continue }
             let covered = sequenceNumbers.reduce(0) { $0 + ($1 <= part.target ? 1 : 0) }
             part.left = max(0, part.left - covered)
             count(&part, covered)
             if position >= part.target { part.endHere() }
-            flushes[place].parts[dispatcher] = part
+            flushes[index].parts[dispatcher] = part
         }
     }
 
     /// Limits the number of remaining events of a flush at a dispatcher.
     mutating func limit(_ id: String, _ dispatcher: String, to most: Int) {
-        guard let place = place(of: id), let left = flushes[place].parts[dispatcher]?.left else { return }
-        flushes[place].parts[dispatcher]?.left = min(left, most)
+        guard let index = index(of: id), let left = flushes[index].parts[dispatcher]?.left else { return }
+        flushes[index].parts[dispatcher]?.left = min(left, most)
     }
 
     /// Records the removal of a dispatcher: flushes no longer wait for its events.
     mutating func remove(_ dispatcher: String) {
-        for place in flushes.indices { flushes[place].parts[dispatcher]?.isGone = true }
+        for index in flushes.indices { flushes[index].parts[dispatcher]?.isGone = true }
     }
 
     /// Removes and returns the flushes that have ended, in the order of their starts.
@@ -126,10 +126,10 @@ struct FlushTable {
 
     /// Removes and returns a flush, or nil if there is none with this id.
     mutating func take(_ id: String) -> Flush? {
-        place(of: id).map { flushes.remove(at: $0) }
+        index(of: id).map { flushes.remove(at: $0) }
     }
 
-    private func place(of id: String) -> Int? {
+    private func index(of id: String) -> Int? {
         flushes.firstIndex { ExactName($0.id) == ExactName(id) }
     }
 }

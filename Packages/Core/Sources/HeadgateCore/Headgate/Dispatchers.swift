@@ -108,12 +108,12 @@ public final class Dispatchers {
     private func noteStart(_ start: DispatcherStart, of number: DispatcherNumber) {
         let events = parts.records.events
         guard start != .newest, events.store.canRewind, events.lastSequenceNumber > 0 else { return }
-        let place: RewindRequest.Place =
+        let first: RewindRequest.Start =
             switch start {
             case .newest, .oldest: .sequenceNumber(1)
-            case .at(let target): target.place(in: events)
+            case .at(let target): target.start(in: events)
             }
-        known.begin(EarlyStart(at: place, judgedThrough: events.lastSequenceNumber), of: number)
+        known.begin(EarlyStart(at: first, judgedThrough: events.lastSequenceNumber), of: number)
     }
 
     /// Registers a dispatcher with its own barriers and evaluates it at the end of the turn.

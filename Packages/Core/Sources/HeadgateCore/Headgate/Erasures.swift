@@ -38,7 +38,7 @@ final class Erasures {
         var found: [StoredEvent] = []
         /// The number of events that were erased. Some that were found may have been delivered meanwhile.
         var count = 0
-        var letters: [StoredLetter] = []
+        var letters: [StoredDeadLetter] = []
         /// The dispatchers that are held until the store has recorded the erasure.
         var held: [Dispatcher] = []
         /// Lets other operations on dead letters go on.
@@ -94,9 +94,9 @@ final class Erasures {
     /// Lets the dispatchers with pending events of the erasure finish what is in flight, unless the erasure changes
     /// nothing.
     private func hold(_ erasure: Erasure) {
-        guard !erasure.isDryRun else { return readLetters(after: 0, erasure) }
+        guard !erasure.isDryRun else { return readDeadLetters(after: 0, erasure) }
         guard let next = dispatchers.all.first(where: { isConcerned($0, by: erasure) }) else {
-            return readLetters(after: 0, erasure)
+            return readDeadLetters(after: 0, erasure)
         }
         // A dispatcher that is being removed is an orphan soon.
         guard !next.isRewinding, dispatchers[next.id] === next else {
@@ -123,12 +123,12 @@ final class Erasures {
         }
     }
 
-    private func readLetters(after: LetterNumber, _ erasure: Erasure) {
+    private func readDeadLetters(after: DeadLetterNumber, _ erasure: Erasure) {
         _ = deadLetters.read(after: after, limit: Erasures.lettersPerPage) { [weak self] result in
             guard let self else { return }
             guard case .success(let page) = result else { return end(erasure, .failure(.store)) }
             erasure.letters += page.letters.filter { $0.letter.event.map(erasure.rule.means) ?? false }
-            if let next = page.next { return readLetters(after: next, erasure) }
+            if let next = page.next { return readDeadLetters(after: next, erasure) }
             if erasure.isDryRun { end(erasure, .success(erasure.answer)) } else { record(erasure) }
         }
     }

@@ -95,12 +95,12 @@ final class Housekeeping {
     }
 
     private func sweepOn() {
-        guard !hasEnded, let stretch = events.sweep.next else { return rest() }
-        events.store.readAged(stretch) { [weak self] in self?.swept(stretch, $0) }
+        guard !hasEnded, let range = events.sweep.next else { return rest() }
+        events.store.readAged(range) { [weak self] in self?.swept(range, $0) }
     }
 
     /// Processes a part of the backlog. After a failed read the pass continues later from the same position.
-    private func swept(_ stretch: AgedRange, _ result: Result<Chunk?, StoreFault>) {
+    private func swept(_ range: AgedRange, _ result: Result<Chunk?, StoreFault>) {
         guard case .success(let chunk) = result else { return rest() }
         let scheduler = events.scheduler
         guard !dispatchers.isBeingRewound else {
@@ -111,7 +111,7 @@ final class Housekeeping {
             return
         }
         if let chunk { letGo(of: chunk) }
-        events.sweep.advance(through: chunk?.lastSequenceNumber ?? stretch.through, isEmpty: chunk == nil)
+        events.sweep.advance(through: chunk?.lastSequenceNumber ?? range.through, isEmpty: chunk == nil)
         _ = scheduler.schedule(at: scheduler.now + Housekeeping.restBetweenSteps) { [weak self] in self?.sweepOn() }
     }
 

@@ -49,7 +49,7 @@ final class OrderlyStop {
         return gate.dispatchers.present.allSatisfy { dispatcher in
             dispatcher.batchesInFlight == 0
                 && (dispatcher.unsettled.events == 0
-                    || !gate.coordinator.way(to: dispatcher.id).isOpen(flushing: true))
+                    || !gate.coordinator.barriers(before: dispatcher.id).isOpen(flushing: true))
         }
     }
 

@@ -42,14 +42,14 @@ final class OrphanAges {
         return nil
     }
 
-    private func read(_ orphan: StoredDispatcher, behind place: SequenceNumber, in events: EventQueue, reads: Int) {
-        events.store.read(after: place) { [weak self, weak events] result in
+    private func read(_ orphan: StoredDispatcher, behind position: SequenceNumber, in events: EventQueue, reads: Int) {
+        events.store.read(after: position) { [weak self, weak events] result in
             guard let self, let events, case .success(let chunk?) = result else { return }
             if let first = chunk.first(where: { OrphanAges.isFor(orphan, $0, events) }) {
                 stamps[orphan.number] = .some(first.receivedStamp)
                 return
             }
-            guard reads > 1, chunk.lastSequenceNumber > place else { return }
+            guard reads > 1, chunk.lastSequenceNumber > position else { return }
             read(orphan, behind: chunk.lastSequenceNumber, in: events, reads: reads - 1)
         }
     }

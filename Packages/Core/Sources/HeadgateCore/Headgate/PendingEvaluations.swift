@@ -61,7 +61,7 @@ final class PendingEvaluations {
     /// started or ended.
     func stateChanged(_ dispatcher: String) {
         evaluate(dispatcher)
-        host?.changed(.way)
+        host?.changed(.blockedState)
     }
 
     /// Reports that the description of a barrier may have changed.

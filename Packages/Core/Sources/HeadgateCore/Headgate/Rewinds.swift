@@ -47,7 +47,7 @@ final class Rewinds {
         }
     }
 
-    /// Returns the reason why a place cannot be rewound to whatever the store keeps, or nil if there is none.
+    /// Returns the reason why no dispatcher can be rewound to a start, whatever the store keeps, or nil if there is none.
     private func refusal(of target: RewindTarget) -> RewindRefusal? {
         switch target {
         case .sequenceNumber(let number): number > events.lastStored ? .future : nil
@@ -60,7 +60,7 @@ final class Rewinds {
     private func written(_ fault: StoreFault?, _ rewind: Rewind, _ dispatcher: Dispatcher) {
         guard fault == nil else { return end(rewind, dispatcher, .store) }
         let (number, replay) = (dispatcher.number, nextReplay(of: dispatcher))
-        let request = RewindRequest(number, to: rewind.target.place(in: events)) { first in
+        let request = RewindRequest(number, to: rewind.target.start(in: events)) { first in
             [Replay.name(of: number): replay.beginning(at: first).kept]
         }
         events.store.rewind(request) { [weak self] result in
@@ -79,7 +79,7 @@ final class Rewinds {
     ) {
         switch result {
         case .failure: end(rewind, dispatcher, .store)
-        case .success(.notRetained(let oldest)): end(rewind, dispatcher, .notRetained(oldest.map(place)))
+        case .success(.notRetained(let oldest)): end(rewind, dispatcher, .notRetained(oldest.map(start)))
         case .success(.rewound(let queue)): apply(queue, replay.beginning(at: queue.first), rewind, dispatcher)
         }
     }
@@ -110,10 +110,10 @@ final class Rewinds {
                 judgedThrough: dispatchers.known.starts[number]?.judgedThrough ?? 0), isStart: isStart)
     }
 
-    /// Returns a place with its time by the wall clock.
-    private func place(_ kept: KeptPlace) -> RewindRefusal.Place {
+    /// Returns the oldest kept event with the time of its receipt by the wall clock.
+    private func start(_ kept: KeptEvent) -> RewindRefusal.KeptEvent {
         let ago = events.presentStamp() - kept.receivedStamp
-        return RewindRefusal.Place(
+        return RewindRefusal.KeptEvent(
             sequenceNumber: kept.sequenceNumber,
             time: Timestamp(milliseconds: events.scheduler.wall.milliseconds - ago))
     }
@@ -151,39 +151,39 @@ extension Rewinds {
         start.judgedThrough = events.lastSequenceNumber
         dispatchers.known.begin(start, of: dispatcher.number)
         dispatcher.beginRewind { [weak self] isQuiet in
-            if isQuiet { self?.ask(for: dispatcher, at: start.place) }
+            if isQuiet { self?.ask(for: dispatcher, at: start.start) }
         }
     }
 
-    private func ask(for dispatcher: Dispatcher, at place: RewindRequest.Place) {
+    private func ask(for dispatcher: Dispatcher, at start: RewindRequest.Start) {
         events.whenCommitted { [weak self] _ in
-            self?.settlements.whenWritten { self?.settled($0, dispatcher, at: place) }
+            self?.settlements.whenWritten { self?.settled($0, dispatcher, at: start) }
         }
     }
 
     /// Asks the store, which knows the dispatcher by now.
-    private func settled(_ fault: StoreFault?, _ dispatcher: Dispatcher, at place: RewindRequest.Place) {
+    private func settled(_ fault: StoreFault?, _ dispatcher: Dispatcher, at start: RewindRequest.Start) {
         guard dispatchers.there(dispatcher.id) === dispatcher else { return }
-        guard fault == nil, var start = dispatchers.known.starts[dispatcher.number] else {
-            return askLater(for: dispatcher, at: place)
+        guard fault == nil, var early = dispatchers.known.starts[dispatcher.number] else {
+            return askLater(for: dispatcher, at: start)
         }
-        start.isDone = true
-        let (number, replay, done) = (dispatcher.number, nextReplay(of: dispatcher), start.kept)
-        let request = RewindRequest(number, to: place, routes: events.routes.sets(with: number)) { first in
+        early.isDone = true
+        let (number, replay, done) = (dispatcher.number, nextReplay(of: dispatcher), early.kept)
+        let request = RewindRequest(number, to: start, routes: events.routes.sets(with: number)) { first in
             [Replay.name(of: number): replay.beginning(at: first).kept, EarlyStart.name(of: number): done]
         }
         events.store.rewind(request) { [weak self] result in
-            self?.startAnswered(result, replay, dispatcher, at: place)
+            self?.startAnswered(result, replay, dispatcher, at: start)
         }
     }
 
     private func startAnswered(
         _ result: Result<RewindOutcome, StoreFault>, _ replay: Replay, _ dispatcher: Dispatcher,
-        at place: RewindRequest.Place
+        at start: RewindRequest.Start
     ) {
         guard dispatchers.there(dispatcher.id) === dispatcher else { return }
         switch result {
-        case .failure: askLater(for: dispatcher, at: place)
+        case .failure: askLater(for: dispatcher, at: start)
         case .success(.notRetained(let oldest?)): ask(for: dispatcher, at: .sequenceNumber(oldest.sequenceNumber))
         case .success(.notRetained(nil)): startAtNewest(dispatcher)
         case .success(.rewound(let queue)):
@@ -196,10 +196,10 @@ extension Rewinds {
         }
     }
 
-    private func askLater(for dispatcher: Dispatcher, at place: RewindRequest.Place) {
+    private func askLater(for dispatcher: Dispatcher, at start: RewindRequest.Start) {
         let scheduler = events.scheduler
         _ = scheduler.schedule(at: scheduler.now + Rewinds.pauseAfterFault) { [weak self] in
-            self?.ask(for: dispatcher, at: place)
+            self?.ask(for: dispatcher, at: start)
         }
     }
 
@@ -218,8 +218,8 @@ extension Rewinds {
 }
 
 extension RewindTarget {
-    /// Returns the place as the store knows it.
-    func place(in events: EventQueue) -> RewindRequest.Place {
+    /// Returns the start in the terms of the store: a sequence number, or a receipt on the age scale.
+    func start(in events: EventQueue) -> RewindRequest.Start {
         let now = events.presentStamp()
         switch self {
         case .sequenceNumber(let number): return .sequenceNumber(number)
@@ -252,18 +252,18 @@ public struct RewindAnswer: Sendable, Equatable {
 public enum RewindRefusal: Error, Equatable, Sendable {
     /// The event store cannot rewind.
     case unsupported(store: String)
-    /// The place lies in the future.
+    /// The start lies in the future.
     case future
-    /// Events from the place on are no longer kept. The value is the oldest place that can be rewound to; nil if
+    /// Events from the start on are no longer kept. The value is the oldest event that can be rewound to; nil if
     /// there is none.
-    case notRetained(Place?)
+    case notRetained(KeptEvent?)
     /// The dispatcher was removed meanwhile.
     case dispatcherRemoved
     /// The store failed.
     case store
 
     /// An event, and the wall-clock time of its receipt.
-    public struct Place: Equatable, Sendable {
+    public struct KeptEvent: Equatable, Sendable {
         public var sequenceNumber: SequenceNumber
         public var time: Timestamp
     }

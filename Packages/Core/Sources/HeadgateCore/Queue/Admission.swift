@@ -42,7 +42,7 @@ struct AdmissionPlan {
     /// The last sequence number assigned by the plan.
     private var last: SequenceNumber
     /// The sequence numbers of new ids in the list.
-    private var places: [DedupeWindow.Fingerprint: SequenceNumber] = [:]
+    private var pending: [DedupeWindow.Fingerprint: SequenceNumber] = [:]
 
     /// - Parameter last: the last sequence number in use.
     init(after last: SequenceNumber) {
@@ -57,10 +57,10 @@ struct AdmissionPlan {
     mutating func add(
         _ event: TrackedEvent, _ fingerprint: DedupeWindow.Fingerprint?, remembered: SequenceNumber?
     ) {
-        let first = remembered ?? fingerprint.flatMap { places[$0] }
+        let first = remembered ?? fingerprint.flatMap { pending[$0] }
         entries.append(Entry(admission: admission(of: event, first: first), fingerprint: fingerprint))
         guard case .stored(let number) = entries.last?.admission, let fingerprint else { return }
-        places[fingerprint] = number
+        pending[fingerprint] = number
     }
 
     private mutating func admission(of event: TrackedEvent, first: SequenceNumber?) -> Admission {

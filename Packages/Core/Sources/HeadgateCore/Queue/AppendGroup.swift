@@ -19,13 +19,13 @@ public final class AppendGroup: Sendable {
     public let forgottenIDs: SequenceNumber
     /// Dead letters whose events are in the chunk again. They are deleted in the same commit, so that a crash neither
     /// loses an event nor sends it twice (Behaviour D10). A letter that does not exist any more is not a fault.
-    public let requeued: [LetterNumber]
+    public let requeued: [DeadLetterNumber]
 
     public init(
         chunk: Chunk, behind: SequenceNumber = 0, tallies: RouteTallies, ages: GroupAges,
         newRoutes: [RouteNumber: [DispatcherNumber]], initialState: InitialState = InitialState(),
         recentIDs: RecentIDs?,
-        forgottenIDs: SequenceNumber = 0, requeued: [LetterNumber] = []
+        forgottenIDs: SequenceNumber = 0, requeued: [DeadLetterNumber] = []
     ) {
         self.chunk = chunk
         self.behind = behind

@@ -162,13 +162,13 @@ extension RecentIDs {
 
     private func visitFingerprints(_ body: (DedupeWindow.Fingerprint, SequenceNumber, Int64) -> Void) {
         bytes.withUnsafeBytes { bytes in
-            for place in stride(from: 0, through: bytes.count - RecentIDs.entrySize, by: RecentIDs.entrySize) {
+            for offset in stride(from: 0, through: bytes.count - RecentIDs.entrySize, by: RecentIDs.entrySize) {
                 let fingerprint = DedupeWindow.Fingerprint(
-                    first: LittleEndian.load(bytes, at: place + 16, as: UInt64.self),
-                    second: LittleEndian.load(bytes, at: place + 24, as: UInt64.self))
+                    first: LittleEndian.load(bytes, at: offset + 16, as: UInt64.self),
+                    second: LittleEndian.load(bytes, at: offset + 24, as: UInt64.self))
                 body(
-                    fingerprint, LittleEndian.load(bytes, at: place, as: Int64.self),
-                    LittleEndian.load(bytes, at: place + 8, as: Int64.self))
+                    fingerprint, LittleEndian.load(bytes, at: offset, as: Int64.self),
+                    LittleEndian.load(bytes, at: offset + 8, as: Int64.self))
             }
         }
     }
@@ -177,17 +177,17 @@ extension RecentIDs {
     /// bytes each), then both texts.
     private func visitPlain(_ body: (TrackedEvent.Identity, SequenceNumber) -> Void) {
         bytes.withUnsafeBytes { bytes in
-            var place = 0
-            while place + 16 <= bytes.count {
-                let number = LittleEndian.load(bytes, at: place, as: SequenceNumber.self)
-                let namespace = Int(LittleEndian.load(bytes, at: place + 8, as: UInt32.self))
-                let id = Int(LittleEndian.load(bytes, at: place + 12, as: UInt32.self))
-                let start = place + 16
+            var offset = 0
+            while offset + 16 <= bytes.count {
+                let number = LittleEndian.load(bytes, at: offset, as: SequenceNumber.self)
+                let namespace = Int(LittleEndian.load(bytes, at: offset + 8, as: UInt32.self))
+                let id = Int(LittleEndian.load(bytes, at: offset + 12, as: UInt32.self))
+                let start = offset + 16
                 guard start + namespace + id <= bytes.count else { return }
                 let name = UnsafeRawBufferPointer(rebasing: bytes[start..<start + namespace])
                 let idBytes = UnsafeRawBufferPointer(rebasing: bytes[start + namespace..<start + namespace + id])
                 body(TrackedEvent.Identity(namespace: name, id: idBytes), number)
-                place = start + namespace + id
+                offset = start + namespace + id
             }
         }
     }

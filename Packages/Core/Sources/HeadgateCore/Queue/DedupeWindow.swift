@@ -38,11 +38,11 @@ struct DedupeWindow {
     /// Returns the sequence number of the event with an id, or nil if the window at `now` does not contain the id.
     func find(_ fingerprint: Fingerprint, at now: Int64) -> SequenceNumber? {
         let end = self.end(at: now)
-        let place = index.find(fingerprint.first) { short in
+        let position = index.find(fingerprint.first) { short in
             let entry = entries[nearest: short]
             return entry.fingerprint == fingerprint && entry.stamp > end
         }
-        return place.map { entries[nearest: $0].sequenceNumber }
+        return position.map { entries[nearest: $0].sequenceNumber }
     }
 
     /// Returns the number of ids that the window contains at `now`, and the stamp of the oldest.
@@ -62,9 +62,9 @@ struct DedupeWindow {
         }
         if entries.count >= capacity { dropOldest() }
         let stamp = entries.isEmpty ? stamp : max(stamp, entries[entries.end - 1].stamp)
-        let place = entries.end
+        let position = entries.end
         entries.append(.init(fingerprint: fingerprint, sequenceNumber: sequenceNumber, stamp: stamp))
-        index.insert(fingerprint.first, place: place)
+        index.insert(fingerprint.first, position: position)
     }
 
     /// Drops ids that are outside the window at `now`, at most `most`.
@@ -80,8 +80,8 @@ struct DedupeWindow {
     /// Forgets the ids of events from `sequenceNumber` on, because these events could not be stored.
     mutating func forget(from sequenceNumber: SequenceNumber) {
         while !entries.isEmpty, entries[entries.end - 1].sequenceNumber >= sequenceNumber {
-            let place = entries.end - 1
-            index.remove(entries[place].fingerprint.first, place: place)
+            let position = entries.end - 1
+            index.remove(entries[position].fingerprint.first, position: position)
             entries.removeLast()
         }
     }
@@ -95,7 +95,9 @@ struct DedupeWindow {
         forgottenThrough = entries[entries.start + surplus - 1].sequenceNumber
         for _ in 0..<surplus { entries.removeFirst() }
         index = FingerprintIndex()
-        for place in entries.start..<entries.end { index.insert(entries[place].fingerprint.first, place: place) }
+        for position in entries.start..<entries.end {
+            index.insert(entries[position].fingerprint.first, position: position)
+        }
     }
 
     private func end(at now: Int64) -> Int64 {
@@ -109,10 +111,10 @@ struct DedupeWindow {
     }
 
     private mutating func dropOldest() {
-        let place = entries.start
-        forgottenThrough = entries[place].sequenceNumber
+        let position = entries.start
+        forgottenThrough = entries[position].sequenceNumber
         forgotten += 1
-        index.remove(entries[place].fingerprint.first, place: place)
+        index.remove(entries[position].fingerprint.first, position: position)
         entries.removeFirst()
     }
 }

@@ -4,7 +4,7 @@
 struct DispatcherQueue {
     let number: DispatcherNumber
     /// The buffered events: in flight, or pending.
-    private var hand: EventBuffer
+    private var buffer: EventBuffer
     /// The replay of the last rewind; nil if there was none.
     let replay: Replay?
     /// The sweeper settles no event up to this one for this dispatcher: each of them is read, and too old ones expire
@@ -34,46 +34,46 @@ struct DispatcherQueue {
     ) {
         self.number = number
         (self.replay, self.sweptAfter, self.judgedThrough) = (replay, sweptAfter, judgedThrough)
-        hand = EventBuffer(replay: replay)
+        buffer = EventBuffer(replay: replay)
         self.older = older
         before = settled
         readPosition = settled.position
     }
 
     /// All buffered events in order. Linear in the size of the buffer.
-    var entries: [QueueEntry] { hand.all }
+    var entries: [QueueEntry] { buffer.all }
 
     /// The number of buffered events.
-    var count: Int { hand.count }
+    var count: Int { buffer.count }
 
-    var inFlightCount: Int { hand.inFlightCount }
+    var inFlightCount: Int { buffer.inFlightCount }
 
     /// The size of the buffered events that are not in flight, in bytes.
-    var waitingBytes: Int { hand.waitingBytes }
+    var waitingBytes: Int { buffer.waitingBytes }
 
     /// The number of times that a buffered event was read or changed, for tests of the cost.
-    var visits: Int { hand.visits }
+    var visits: Int { buffer.visits }
 
     /// All events up to this sequence number are settled.
     var position: SequenceNumber {
-        hand.firstNumber.map { $0 - 1 } ?? readPosition
+        buffer.firstNumber.map { $0 - 1 } ?? readPosition
     }
 
     /// All settled events: those that were read and are not buffered any more, and those that were settled before this
     /// start. Gaps between two buffered events that contain only other dispatchers' events are in no range.
     var settled: Settled {
         let ranges = before.ranges.filter { $0.upperBound > readPosition }
-        return Settled(through: position, and: ranges + hand.gaps(through: readPosition))
+        return Settled(through: position, and: ranges + buffer.gaps(through: readPosition))
     }
 
     /// The oldest buffered event.
-    var first: QueueEntry? { hand.first }
+    var first: QueueEntry? { buffer.first }
 
     /// The oldest buffered event that is not in flight.
-    var firstWaiting: QueueEntry? { hand.firstWaiting }
+    var firstWaiting: QueueEntry? { buffer.firstWaiting }
 
     /// The sequence number of the first pending event, or a lower bound of it if the event has not been read.
-    var oldestWaiting: SequenceNumber { hand.firstWaitingNumber ?? readPosition + 1 }
+    var oldestWaiting: SequenceNumber { buffer.firstWaitingNumber ?? readPosition + 1 }
 
     /// Returns true if the event was stored before this queue was created. An earlier daemon may have sent it.
     func isOlder(_ sequenceNumber: SequenceNumber) -> Bool { older.isOlder(sequenceNumber) }
@@ -86,18 +86,18 @@ struct DispatcherQueue {
 
     /// Returns the buffered events among `sequenceNumbers`.
     func entries(of sequenceNumbers: some Sequence<SequenceNumber>) -> [QueueEntry] {
-        sequenceNumbers.compactMap { hand[$0] }
+        sequenceNumbers.compactMap { buffer[$0] }
     }
 
     /// Returns the buffered events up to `newest` that are not in flight. Linear in the size of the buffer.
-    func waiting(through newest: SequenceNumber) -> SequenceSet { hand.waiting(through: newest) }
+    func waiting(through newest: SequenceNumber) -> SequenceSet { buffer.waiting(through: newest) }
 
     /// The events in flight. Linear in the size of the buffer.
-    var inFlight: SequenceSet { hand.inFlight }
+    var inFlight: SequenceSet { buffer.inFlight }
 
     /// Returns true if a range may contain an event that is buffered or not yet read.
-    func mayHold(_ stretch: ClosedRange<SequenceNumber>) -> Bool {
-        stretch.upperBound > readPosition || hand.isAny(in: stretch)
+    func mayHold(_ range: ClosedRange<SequenceNumber>) -> Bool {
+        range.upperBound > readPosition || buffer.isAny(in: range)
     }
 
     /// Returns true if an event is neither settled nor has ever been buffered.
@@ -111,7 +111,7 @@ struct DispatcherQueue {
     /// Returns true if a rewind made an event pending again, and it still is.
     func isPendingAgain(_ sequenceNumber: SequenceNumber) -> Bool {
         guard replay?.contains(sequenceNumber) == true else { return false }
-        return hand[sequenceNumber] != nil || isUnread(sequenceNumber)
+        return buffer[sequenceNumber] != nil || isUnread(sequenceNumber)
     }
 
     // MARK: Reading
@@ -173,26 +173,26 @@ struct DispatcherQueue {
     mutating func fill(
         _ count: Int, bytes: Int = .max, from source: some EventSource, _ hasSkipped: inout Bool
     ) -> Bool {
-        var waiting = hand.count - hand.inFlightCount
+        var waiting = buffer.count - buffer.inFlightCount
         // Cache the route's lookup: adjacent events mostly have the same route.
         var route: (number: RouteNumber, isTaken: Bool)?
-        while waiting < count, hand.waitingBytes < bytes {
+        while waiting < count, buffer.waitingBytes < bytes {
             guard let event = nextEvent() else { return false }
             if let done = before.range(around: event.sequenceNumber) {
                 pass(done)
                 continue
             }
             // Events missing in between were lost.
-            if event.sequenceNumber > readPosition + 1 { hand.pass(through: event.sequenceNumber - 1) }
+            if event.sequenceNumber > readPosition + 1 { buffer.pass(through: event.sequenceNumber - 1) }
             readPosition = event.sequenceNumber
             if route?.number != event.route { route = (event.route, source.isRoute(event.route, to: number)) }
             guard route?.isTaken == true else { continue }
             if isSwept(event.sequenceNumber), source.hasPassed(event) {
-                hand.pass(through: readPosition)
+                buffer.pass(through: readPosition)
                 hasSkipped = true
             } else {
                 older.take(event)
-                hand.append(event)
+                buffer.append(event)
                 waiting += 1
             }
         }
@@ -201,7 +201,7 @@ struct DispatcherQueue {
 
     private mutating func pass(_ done: ClosedRange<SequenceNumber>) {
         readPosition = done.upperBound
-        hand.pass(through: readPosition)
+        buffer.pass(through: readPosition)
         if done == before.ranges.last { before = Settled(through: readPosition) }
     }
 
@@ -222,7 +222,7 @@ struct DispatcherQueue {
     private mutating func move(to sequenceNumber: SequenceNumber) {
         guard sequenceNumber > readPosition else { return }
         readPosition = sequenceNumber
-        hand.pass(through: sequenceNumber)
+        buffer.pass(through: sequenceNumber)
     }
 
     private mutating func nextEvent() -> StoredEvent? {
@@ -250,29 +250,29 @@ struct DispatcherQueue {
     /// Returns the next event that may go into a batch, or nil if there is none (Behaviour Q2).
     /// - Parameter last: the previous result for the same batch; nil for the first call.
     mutating func nextCandidate(behind last: SequenceNumber?, in room: BatchRoom) -> QueueEntry? {
-        hand.nextFree(behind: last, through: room.through, waitsForKeys: !room.keepsOrder)
+        buffer.nextFree(behind: last, through: room.through, waitsForKeys: !room.keepsOrder)
     }
 
     // MARK: Settling
 
     /// Marks events as in flight.
     mutating func markInFlight(_ sequenceNumbers: SequenceSet) {
-        hand.markInFlight(sequenceNumbers)
+        buffer.markInFlight(sequenceNumbers)
     }
 
     /// Marks events as no longer in flight, so that they are sent again.
     mutating func takeBack(_ sequenceNumbers: SequenceSet, _ change: (inout Progress) -> Void = { _ in }) {
-        hand.takeBack(sequenceNumbers, change)
+        buffer.takeBack(sequenceNumbers, change)
     }
 
     /// Removes settled events from the buffer.
     mutating func remove(_ sequenceNumbers: SequenceSet) -> [SettledEvent] {
-        hand.remove(sequenceNumbers)
+        buffer.remove(sequenceNumbers)
     }
 
     /// Removes all events from the buffer.
     mutating func removeAll() {
-        hand = EventBuffer(replay: replay)
+        buffer = EventBuffer(replay: replay)
     }
 
     // MARK: Ages
@@ -280,11 +280,11 @@ struct DispatcherQueue {
     /// Returns the time at which the first pending event of the buffer becomes too old, on the age scale, or nil if
     /// none does.
     mutating func firstEnd(maxAge: Int64) -> Int64? {
-        hand.firstEnd(maxAge: maxAge)
+        buffer.firstEnd(maxAge: maxAge)
     }
 
     /// Returns the pending events of the buffer that are too old.
     mutating func due(at stamp: Int64, maxAge: Int64) -> SequenceSet {
-        hand.due(at: stamp, maxAge: maxAge)
+        buffer.due(at: stamp, maxAge: maxAge)
     }
 }

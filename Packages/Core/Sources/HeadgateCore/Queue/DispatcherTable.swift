@@ -10,19 +10,19 @@ struct DispatcherTable<Value> {
 
     subscript(number: DispatcherNumber) -> Value? {
         get {
-            let place = place(of: number)
-            return holds(number, at: place) ? values[place] : nil
+            let index = index(of: number)
+            return holds(number, at: index) ? values[index] : nil
         }
         set {
-            let place = place(of: number)
-            switch (holds(number, at: place), newValue) {
-            case (true, let value?): values[place] = value
+            let index = index(of: number)
+            switch (holds(number, at: index), newValue) {
+            case (true, let value?): values[index] = value
             case (true, nil):
-                numbers.remove(at: place)
-                values.remove(at: place)
+                numbers.remove(at: index)
+                values.remove(at: index)
             case (false, let value?):
-                numbers.insert(number, at: place)
-                values.insert(value, at: place)
+                numbers.insert(number, at: index)
+                values.insert(value, at: index)
             case (false, nil): break
             }
         }
@@ -33,12 +33,12 @@ struct DispatcherTable<Value> {
         set { self[number] = newValue }
     }
 
-    private func holds(_ number: DispatcherNumber, at place: Int) -> Bool {
-        place < numbers.count && numbers[place] == number
+    private func holds(_ number: DispatcherNumber, at index: Int) -> Bool {
+        index < numbers.count && numbers[index] == number
     }
 
     /// Returns the index of the first key that is not less than `number`.
-    private func place(of number: DispatcherNumber) -> Int {
+    private func index(of number: DispatcherNumber) -> Int {
         BinarySearch.first(in: 0..<numbers.count) { numbers[$0] >= number }
     }
 }

@@ -2,12 +2,12 @@ import HeadgateData
 
 /// The start of a new dispatcher at an earlier event (Behaviour R4). The store keeps it with the dispatcher. Pure.
 struct EarlyStart: Equatable, Sendable {
-    /// The place at which the dispatcher starts.
-    var place: RewindRequest.Place
+    /// The start at which the dispatcher starts.
+    var start: RewindRequest.Start
     /// The last event that was accepted before the dispatcher was added. Up to this event, the dispatcher's load rule is
     /// judged as events are read.
     var judgedThrough: SequenceNumber
-    /// False while the dispatcher still has to be moved to the place. It sends nothing before.
+    /// False while the dispatcher still has to be moved to the start. It sends nothing before.
     var isDone = false
 
     // MARK: Keeping
@@ -15,8 +15,8 @@ struct EarlyStart: Equatable, Sendable {
     /// Returns the name under which the store keeps the start of a dispatcher.
     static func name(of dispatcher: DispatcherNumber) -> String { "start:\(dispatcher)" }
 
-    init(at place: RewindRequest.Place, judgedThrough: SequenceNumber) {
-        (self.place, self.judgedThrough) = (place, judgedThrough)
+    init(at start: RewindRequest.Start, judgedThrough: SequenceNumber) {
+        (self.start, self.judgedThrough) = (start, judgedThrough)
     }
 
     /// Reads a kept start; nil if the bytes are none.
@@ -25,13 +25,13 @@ struct EarlyStart: Equatable, Sendable {
         let numbers = bytes.withUnsafeBytes { bytes in
             (0..<4).map { LittleEndian.load(bytes, at: 8 * $0, as: Int64.self) }
         }
-        place = numbers[1] == 0 ? .sequenceNumber(numbers[2]) : .receipt(numbers[2])
+        start = numbers[1] == 0 ? .sequenceNumber(numbers[2]) : .receipt(numbers[2])
         (isDone, judgedThrough) = (numbers[0] != 0, numbers[3])
     }
 
     var kept: [UInt8] {
         let (form, value): (Int64, Int64) =
-            switch place {
+            switch start {
             case .sequenceNumber(let number): (0, number)
             case .receipt(let stamp): (1, stamp)
             }

@@ -56,11 +56,11 @@ struct EventBuffer {
     var all: [QueueEntry] { events.indices.compactMap(entry) }
 
     subscript(_ sequenceNumber: SequenceNumber) -> QueueEntry? {
-        place(of: sequenceNumber).flatMap(entry)
+        index(of: sequenceNumber).flatMap(entry)
     }
 
-    private func entry(at place: Int) -> QueueEntry? {
-        events[place].map { QueueEntry(event: $0, progress: progress[place]) }
+    private func entry(at index: Int) -> QueueEntry? {
+        events[index].map { QueueEntry(event: $0, progress: progress[index]) }
     }
 
     // MARK: Adding
@@ -97,12 +97,12 @@ struct EventBuffer {
     mutating func nextFree(
         behind taken: SequenceNumber?, through newest: SequenceNumber, waitsForKeys: Bool = true
     ) -> QueueEntry? {
-        var place = 0
+        var index = 0
         if let taken {
-            place = firstPlace(behind: taken)
+            index = firstIndex(behind: taken)
             comeForward(behind: taken)
         }
-        while let next = free.next(from: place), numbers[next] <= newest, let entry = entry(at: next) {
+        while let next = free.next(from: index), numbers[next] <= newest, let entry = entry(at: next) {
             visits += 1
             if !waitsForKeys, keys.isClear { return entry }
             guard let key = entry.event.orderKey, waitsForKeys ? keys.isBusy(key) : keys.isAside(key) else {
@@ -110,36 +110,36 @@ struct EventBuffer {
             }
             free.remove(next)
             keys.stepAside(entry.sequenceNumber, key)
-            place = next + 1
+            index = next + 1
         }
         return nil
     }
 
     /// Marks events as in flight.
     mutating func markInFlight(_ sequenceNumbers: SequenceSet) {
-        for place in places(of: sequenceNumbers) where waiting.contains(place) {
-            progress[place].isInFlight = true
-            progress[place].sends += 1
+        for index in indexes(of: sequenceNumbers) where waiting.contains(index) {
+            progress[index].isInFlight = true
+            progress[index].sends += 1
             inFlightCount += 1
-            waitingBytes -= events[place]?.byteCount ?? 0
-            waiting.remove(place)
-            free.remove(place)
-            ends.set(place, to: nil)
-            if let key = events[place]?.orderKey { keys.took(key) }
+            waitingBytes -= events[index]?.byteCount ?? 0
+            waiting.remove(index)
+            free.remove(index)
+            ends.set(index, to: nil)
+            if let key = events[index]?.orderKey { keys.took(key) }
         }
     }
 
     /// Marks events as pending again, if they are in flight, and changes their progress.
     mutating func takeBack(_ sequenceNumbers: SequenceSet, _ change: (inout Progress) -> Void) {
-        for place in places(of: sequenceNumbers) {
-            guard let event = events[place] else { continue }
-            let wasInFlight = progress[place].isInFlight
-            progress[place].isInFlight = false
-            change(&progress[place])
+        for index in indexes(of: sequenceNumbers) {
+            guard let event = events[index] else { continue }
+            let wasInFlight = progress[index].isInFlight
+            progress[index].isInFlight = false
+            change(&progress[index])
             guard wasInFlight else { continue }
             inFlightCount -= 1
             waitingBytes += event.byteCount
-            wait(place, event)
+            wait(index, event)
             release(event, wasInFlight: true)
         }
     }
@@ -148,37 +148,37 @@ struct EventBuffer {
     mutating func remove(_ sequenceNumbers: SequenceSet) -> [SettledEvent] {
         var removed: [SettledEvent] = []
         removed.reserveCapacity(sequenceNumbers.count)
-        for place in places(of: sequenceNumbers) { remove(at: place, to: &removed) }
+        for index in indexes(of: sequenceNumbers) { remove(at: index, to: &removed) }
         if isEmpty { startOver() }
         return removed
     }
 
-    private mutating func remove(at place: Int, to removed: inout [SettledEvent]) {
+    private mutating func remove(at index: Int, to removed: inout [SettledEvent]) {
         // Take the event out of the array: a copy would retain its chunk another time.
-        guard let event = events[place].take() else { return }
-        held.remove(place)
-        holes.insert(place)
+        guard let event = events[index].take() else { return }
+        held.remove(index)
+        holes.insert(index)
         count -= 1
-        let wasInFlight = progress[place].isInFlight
+        let wasInFlight = progress[index].isInFlight
         if wasInFlight {
             inFlightCount -= 1
         } else {
             waitingBytes -= event.byteCount
-            waiting.remove(place)
-            free.remove(place)
-            ends.set(place, to: nil)
+            waiting.remove(index)
+            free.remove(index)
+            ends.set(index, to: nil)
         }
         release(event, wasInFlight: wasInFlight)
-        let (sends, isReplayed) = (progress[place].sends, progress[place].isReplayed)
+        let (sends, isReplayed) = (progress[index].sends, progress[index].isReplayed)
         removed.append(SettledEvent(event, sends: sends, isReplayed: isReplayed))
     }
 
     // MARK: Keys
 
-    private mutating func wait(_ place: Int, _ event: StoredEvent) {
-        waiting.insert(place)
-        free.insert(place)
-        ends.set(place, to: end(of: event))
+    private mutating func wait(_ index: Int, _ event: StoredEvent) {
+        waiting.insert(index)
+        free.insert(index)
+        ends.set(index, to: end(of: event))
     }
 
     /// Lets the next event of the key be sent, after an event is removed or no longer in flight.
@@ -190,15 +190,15 @@ struct EventBuffer {
 
     /// Lets the next event of a key be sent after `taken`, in the same batch.
     private mutating func comeForward(behind taken: SequenceNumber) {
-        guard !keys.isClear, let place = place(of: taken), let key = events[place]?.orderKey else { return }
+        guard !keys.isClear, let index = index(of: taken), let key = events[index]?.orderKey else { return }
         comeForward(key)
     }
 
     /// Makes the first event that is put aside for a key free, if there is one.
     private mutating func comeForward(_ key: EventKey) {
         while let number = keys.comeForward(key) {
-            guard let place = place(of: number), waiting.contains(place) else { continue }
-            return free.insert(place)
+            guard let index = index(of: number), waiting.contains(index) else { continue }
+            return free.insert(index)
         }
     }
 
@@ -216,22 +216,22 @@ struct EventBuffer {
         follow(maxAge)
         // The common case: no event is too old.
         guard ends.firstDue(at: stamp) != nil else { return SequenceSet() }
-        var places: [Int] = []
-        while let place = ends.firstDue(at: stamp) {
-            ends.set(place, to: nil)
-            places.append(place)
+        var indexes: [Int] = []
+        while let index = ends.firstDue(at: stamp) {
+            ends.set(index, to: nil)
+            indexes.append(index)
         }
-        visits += places.count
-        return SequenceSet(places.sorted().map { numbers[$0] })
+        visits += indexes.count
+        return SequenceSet(indexes.sorted().map { numbers[$0] })
     }
 
     private mutating func follow(_ maxAge: Int64) {
         guard maxAge != self.maxAge else { return }
         self.maxAge = maxAge
-        var place = waiting.next(from: 0)
-        while let next = place {
+        var index = waiting.next(from: 0)
+        while let next = index {
             ends.set(next, to: events[next].map(end))
-            place = waiting.next(from: next + 1)
+            index = waiting.next(from: next + 1)
         }
     }
 
@@ -250,10 +250,10 @@ struct EventBuffer {
     /// Returns the pending events up to `newest`. Linear in their number.
     func waiting(through newest: SequenceNumber) -> SequenceSet {
         var found = SequenceSet()
-        var place = waiting.next(from: 0)
-        while let next = place, numbers[next] <= newest {
+        var index = waiting.next(from: 0)
+        while let next = index, numbers[next] <= newest {
             found.append(numbers[next])
-            place = waiting.next(from: next + 1)
+            index = waiting.next(from: next + 1)
         }
         return found
     }
@@ -264,20 +264,20 @@ struct EventBuffer {
     }
 
     /// Returns true if a buffered event lies in a range.
-    func isAny(in stretch: ClosedRange<SequenceNumber>) -> Bool {
-        held.next(from: firstPlace(behind: stretch.lowerBound - 1)).map { numbers[$0] <= stretch.upperBound } ?? false
+    func isAny(in range: ClosedRange<SequenceNumber>) -> Bool {
+        held.next(from: firstIndex(behind: range.lowerBound - 1)).map { numbers[$0] <= range.upperBound } ?? false
     }
 
     /// Returns the ranges between buffered events in which all events were removed or skipped. The range after the last
     /// buffered event reaches to `end`.
     func gaps(through end: SequenceNumber) -> [ClosedRange<SequenceNumber>] {
         var ranges: [ClosedRange<SequenceNumber>] = []
-        var place = held.next(from: 0).flatMap { holes.next(from: $0) }
-        while let gap = place {
+        var index = held.next(from: 0).flatMap { holes.next(from: $0) }
+        while let gap = index {
             let next = held.next(from: gap)
             let (lower, upper) = (numbers[gap - 1] + 1, next.map { numbers[$0] - 1 } ?? end)
             if lower <= upper { ranges.append(lower...upper) }
-            place = next.flatMap { holes.next(from: $0) }
+            index = next.flatMap { holes.next(from: $0) }
         }
         return ranges
     }
@@ -285,7 +285,7 @@ struct EventBuffer {
     // MARK: Indices
 
     /// Returns the first index after an event's.
-    private func firstPlace(behind sequenceNumber: SequenceNumber) -> Int {
+    private func firstIndex(behind sequenceNumber: SequenceNumber) -> Int {
         // Sequence numbers are mostly consecutive, so the index is first guessed from the number.
         if let first = numbers.first, let guess = Int(exactly: sequenceNumber &- first), guess >= 0,
             guess < numbers.count, numbers[guess] == sequenceNumber
@@ -295,17 +295,17 @@ struct EventBuffer {
         return BinarySearch.first(in: 0..<numbers.count) { numbers[$0] > sequenceNumber }
     }
 
-    private func place(of sequenceNumber: SequenceNumber) -> Int? {
-        let place = firstPlace(behind: sequenceNumber) - 1
-        return place >= 0 && numbers[place] == sequenceNumber && held.contains(place) ? place : nil
+    private func index(of sequenceNumber: SequenceNumber) -> Int? {
+        let index = firstIndex(behind: sequenceNumber) - 1
+        return index >= 0 && numbers[index] == sequenceNumber && held.contains(index) ? index : nil
     }
 
     /// Returns the indices of events, and of removed entries between them. Consecutive events have consecutive indices,
     /// so only the ends of each range are searched.
-    private mutating func places(of sequenceNumbers: SequenceSet) -> some Sequence<Int> {
+    private mutating func indexes(of sequenceNumbers: SequenceSet) -> some Sequence<Int> {
         visits += sequenceNumbers.count
-        return sequenceNumbers.stretches.map {
-            firstPlace(behind: $0.lowerBound - 1)..<firstPlace(behind: $0.upperBound)
+        return sequenceNumbers.ranges.map {
+            firstIndex(behind: $0.lowerBound - 1)..<firstIndex(behind: $0.upperBound)
         }.joined()
     }
 
@@ -314,32 +314,32 @@ struct EventBuffer {
         guard events.count > 4 * count + 64 else { return }
         var rest = EventBuffer(replay: replay)
         (rest.keys, rest.maxAge, rest.visits) = (keys, maxAge, visits + events.count)
-        for place in events.indices {
-            guard let event = events[place] else {
-                rest.pass(through: numbers[place])
+        for index in events.indices {
+            guard let event = events[index] else {
+                rest.pass(through: numbers[index])
                 continue
             }
-            rest.take(event, progress[place], isFree: free.contains(place))
+            rest.take(event, progress[index], isFree: free.contains(index))
         }
         self = rest
     }
 
     private mutating func take(_ event: consuming StoredEvent, _ progress: Progress, isFree: Bool) {
-        let place = events.count
+        let index = events.count
         let (bytes, end) = (event.byteCount, end(of: event))
         numbers.append(event.sequenceNumber)
         events.append(consume event)
         self.progress.append(progress)
-        held.insert(place)
+        held.insert(index)
         count += 1
         guard !progress.isInFlight else {
             inFlightCount += 1
             return
         }
         waitingBytes += bytes
-        waiting.insert(place)
-        if isFree { free.insert(place) }
-        ends.set(place, to: end)
+        waiting.insert(index)
+        if isFree { free.insert(index) }
+        ends.set(index, to: end)
     }
 
     /// Resets an empty buffer: all indices are free again. The index sets are empty already and keep their memory.

@@ -188,7 +188,7 @@ public final class EventQueue {
     /// in the same commit. The event's id is not deduplicated, because it may still be in the window (Behaviour Q7).
     ///
     /// The store must have room, also with `drop_oldest`: no event is evicted for a dead letter.
-    func readmit(_ event: StoredEvent, of letter: StoredLetter, namespace: InternedTexts.Number = 0) -> Admission {
+    func readmit(_ event: StoredEvent, of letter: StoredDeadLetter, namespace: InternedTexts.Number = 0) -> Admission {
         let digits = (lastSequenceNumber + 1).digitCount - event.sequenceNumber.digitCount
         let tally = Tally(events: 1, bytes: event.byteCount + digits)
         guard !limits.excess(of: held + tally) else { return .queueFull }

@@ -34,16 +34,16 @@ public protocol EventStore: AnyObject {
     func read(after sequenceNumber: SequenceNumber, then: @escaping (Result<Chunk?, StoreFault>) -> Void)
     /// Reads some of the events that are too old in a range, the lowest first; nil if there are none. The chunk may
     /// contain other events, but it leaves out no matching event between its first and its last one.
-    func readAged(_ stretch: AgedRange, then: @escaping (Result<Chunk?, StoreFault>) -> Void)
+    func readAged(_ range: AgedRange, then: @escaping (Result<Chunk?, StoreFault>) -> Void)
     /// Continues a scan: processes the next part of the store that can be scanned without a noticeable delay.
     func scan(_ scan: EventScan, then: @escaping (Result<EventScan, StoreFault>) -> Void)
     /// Makes all of the changes or none. They survive a crash of the process; a power failure may undo the latest
     /// changes.
     func write(_ changes: [StoreChange], then: @escaping (StoreFault?) -> Void)
     /// Reads dead letters, the oldest first (Behaviour D10).
-    func readLetters(_ query: DeadLetterQuery, then: @escaping (Result<LetterPage, StoreFault>) -> Void)
+    func readDeadLetters(_ query: DeadLetterQuery, then: @escaping (Result<StoredDeadLetterPage, StoreFault>) -> Void)
     /// Deletes dead letters, the oldest first. `then` gets their number. The deletion survives a crash of the process.
-    func purgeLetters(_ query: DeadLetterQuery, then: @escaping (Result<Int, StoreFault>) -> Void)
+    func purgeDeadLetters(_ query: DeadLetterQuery, then: @escaping (Result<Int, StoreFault>) -> Void)
     /// Makes a dispatcher's events from a place on unsettled again. The result is that of this moment: it contains the
     /// events of all earlier appends and of no later ones. It is called only if ``canRewind``.
     func rewind(_ request: RewindRequest, then: @escaping (Result<RewindOutcome, StoreFault>) -> Void)
@@ -58,7 +58,7 @@ public protocol EventStore: AnyObject {
     /// Erases events for all dispatchers, and dead letters. That survives a power failure: nothing reads or counts them
     /// any more. Their bytes may stay until ``removeErasedBytes(then:)`` is complete.
     func erase(
-        _ events: [SequenceNumber], _ letters: [LetterNumber], then: @escaping (Result<Void, StoreFault>) -> Void)
+        _ events: [SequenceNumber], _ letters: [DeadLetterNumber], then: @escaping (Result<Void, StoreFault>) -> Void)
     /// Does a step of the removal of the bytes of erased events. `then` gets true once no file has any. After a failure
     /// it is called again later.
     func removeErasedBytes(then: @escaping (Result<Bool, StoreFault>) -> Void)
@@ -98,7 +98,7 @@ extension EventStore {
 
     /// The default for stores that cannot erase.
     public func erase(
-        _ events: [SequenceNumber], _ letters: [LetterNumber], then: @escaping (Result<Void, StoreFault>) -> Void
+        _ events: [SequenceNumber], _ letters: [DeadLetterNumber], then: @escaping (Result<Void, StoreFault>) -> Void
     ) {
         preconditionFailure("the store `\(kind)` cannot erase")
     }
@@ -121,7 +121,7 @@ extension EventStore {
     }
 
     /// The default for stores that do not know the age of events: it reads all events of the range.
-    public func readAged(_ stretch: AgedRange, then: @escaping (Result<Chunk?, StoreFault>) -> Void) {
-        read(after: stretch.after, then: then)
+    public func readAged(_ range: AgedRange, then: @escaping (Result<Chunk?, StoreFault>) -> Void) {
+        read(after: range.after, then: then)
     }
 }

@@ -6,7 +6,7 @@ struct FingerprintIndex {
     /// The entry of one fingerprint.
     private struct Slot {
         /// The low bits of the index plus one; 0 marks a free slot.
-        var place: UInt32 = 0
+        var position: UInt32 = 0
         /// The low half of the hash, so that a slot's home position is known without reading the entry.
         var hash: UInt32 = 0
     }
@@ -15,7 +15,7 @@ struct FingerprintIndex {
     private var count = 0
 
     /// The bits of an index that the table keeps.
-    static let placeMask: UInt32 = 0x7FFF_FFFF
+    static let positionMask: UInt32 = 0x7FFF_FFFF
 
     private var mask: Int { slots.count - 1 }
 
@@ -25,21 +25,21 @@ struct FingerprintIndex {
         var index = Int(short) & mask
         while true {
             let slot = slots[index]
-            guard slot.place != 0 else { return nil }
-            if slot.hash == short, matches(slot.place - 1) { return slot.place - 1 }
+            guard slot.position != 0 else { return nil }
+            if slot.hash == short, matches(slot.position - 1) { return slot.position - 1 }
             index = (index + 1) & mask
         }
     }
 
-    mutating func insert(_ hash: UInt64, place: Int) {
+    mutating func insert(_ hash: UInt64, position: Int) {
         if count * 2 >= slots.count { grow() }
         count += 1
-        put(Slot(place: FingerprintIndex.short(place), hash: UInt32(truncatingIfNeeded: hash)))
+        put(Slot(position: FingerprintIndex.short(position), hash: UInt32(truncatingIfNeeded: hash)))
     }
 
     private mutating func put(_ slot: Slot) {
         var index = Int(slot.hash) & mask
-        while slots[index].place != 0 { index = (index + 1) & mask }
+        while slots[index].position != 0 { index = (index + 1) & mask }
         slots[index] = slot
     }
 
@@ -48,19 +48,19 @@ struct FingerprintIndex {
     private mutating func grow() {
         let old = slots
         slots = Array(repeating: Slot(), count: old.count * 2)
-        for slot in old where slot.place != 0 { put(slot) }
+        for slot in old where slot.position != 0 { put(slot) }
     }
 
     /// Removes an entry, and moves later entries back that would otherwise not be found.
-    mutating func remove(_ hash: UInt64, place: Int) {
-        let short = FingerprintIndex.short(place)
+    mutating func remove(_ hash: UInt64, position: Int) {
+        let short = FingerprintIndex.short(position)
         var index = Int(UInt32(truncatingIfNeeded: hash)) & mask
-        while slots[index].place != short {
-            guard slots[index].place != 0 else { return }
+        while slots[index].position != short {
+            guard slots[index].position != 0 else { return }
             index = (index + 1) & mask
         }
         var next = (index + 1) & mask
-        while slots[next].place != 0 {
+        while slots[next].position != 0 {
             let home = Int(slots[next].hash) & mask
             if (next - home) & mask >= (next - index) & mask {
                 slots[index] = slots[next]
@@ -68,11 +68,11 @@ struct FingerprintIndex {
             }
             next = (next + 1) & mask
         }
-        slots[index].place = 0
+        slots[index].position = 0
         count -= 1
     }
 
-    private static func short(_ place: Int) -> UInt32 {
-        (UInt32(truncatingIfNeeded: place) & placeMask) + 1
+    private static func short(_ position: Int) -> UInt32 {
+        (UInt32(truncatingIfNeeded: position) & positionMask) + 1
     }
 }

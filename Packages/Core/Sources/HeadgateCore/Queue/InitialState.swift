@@ -22,8 +22,8 @@ public struct InitialState: Sendable, Equatable {
 
     /// Records that a dispatcher was removed or came back. Events that were stored for it meanwhile still depend on it.
     mutating func note(_ dispatcher: DispatcherNumber, orphanedSince stamp: Int64?) {
-        for place in dispatchers.indices where dispatchers[place].number == dispatcher {
-            dispatchers[place].orphanedSince = stamp
+        for index in dispatchers.indices where dispatchers[index].number == dispatcher {
+            dispatchers[index].orphanedSince = stamp
         }
     }
 

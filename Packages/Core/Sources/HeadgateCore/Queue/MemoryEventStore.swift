@@ -18,8 +18,8 @@ public final class MemoryEventStore: EventStore {
     /// The fault of all appends and writes while it is set, for tests of a full disk.
     public var fault: StoreFault?
     /// The dead letters, the oldest first (Behaviour D10).
-    private var shelf: [StoredLetter] = []
-    private var lastLetter: LetterNumber = 0
+    private var shelf: [StoredDeadLetter] = []
+    private var lastLetter: DeadLetterNumber = 0
     /// The number of appended groups.
     public private(set) var groupCount = 0
 
@@ -70,21 +70,21 @@ public final class MemoryEventStore: EventStore {
     public func read(
         after sequenceNumber: SequenceNumber, then: @escaping (Result<Chunk?, StoreFault>) -> Void
     ) {
-        let place = firstPlace(behind: sequenceNumber)
-        let chunk = place < chunks.count ? chunks[place] : nil
+        let index = firstIndex(behind: sequenceNumber)
+        let chunk = index < chunks.count ? chunks[index] : nil
         scheduler.soon { then(.success(chunk)) }
     }
 
-    public func readAged(_ stretch: AgedRange, then: @escaping (Result<Chunk?, StoreFault>) -> Void) {
+    public func readAged(_ range: AgedRange, then: @escaping (Result<Chunk?, StoreFault>) -> Void) {
         // The last group may extend beyond the range.
-        let last = min(firstPlace(behind: stretch.through), chunks.count - 1)
-        let places = firstPlace(behind: stretch.after)..<max(last + 1, firstPlace(behind: stretch.after))
-        let chunk = places.first { stretch.asksFor(ages[$0]) }.map { chunks[$0] }
+        let last = min(firstIndex(behind: range.through), chunks.count - 1)
+        let indexes = firstIndex(behind: range.after)..<max(last + 1, firstIndex(behind: range.after))
+        let chunk = indexes.first { range.asksFor(ages[$0]) }.map { chunks[$0] }
         scheduler.soon { then(.success(chunk)) }
     }
 
     /// Returns the index of the first chunk with events after a sequence number.
-    private func firstPlace(behind sequenceNumber: SequenceNumber) -> Int {
+    private func firstIndex(behind sequenceNumber: SequenceNumber) -> Int {
         BinarySearch.first(in: 0..<chunks.count) { chunks[$0].lastSequenceNumber > sequenceNumber }
     }
 
@@ -92,15 +92,17 @@ public final class MemoryEventStore: EventStore {
         answer(fault, then) { changes.forEach(apply) }
     }
 
-    public func readLetters(_ query: DeadLetterQuery, then: @escaping (Result<LetterPage, StoreFault>) -> Void) {
-        var page = LetterPage(newest: lastLetter)
+    public func readDeadLetters(
+        _ query: DeadLetterQuery, then: @escaping (Result<StoredDeadLetterPage, StoreFault>) -> Void
+    ) {
+        var page = StoredDeadLetterPage(newest: lastLetter)
         for letter in shelf where query.includes(letter) {
             guard page.take(letter, query) else { break }
         }
         scheduler.soon { then(.success(page)) }
     }
 
-    public func purgeLetters(_ query: DeadLetterQuery, then: @escaping (Result<Int, StoreFault>) -> Void) {
+    public func purgeDeadLetters(_ query: DeadLetterQuery, then: @escaping (Result<Int, StoreFault>) -> Void) {
         let gone = Set(shelf.filter(query.includes).prefix(query.limit).map(\.number))
         let tell = { (fault: StoreFault?) in then(fault.map { .failure($0) } ?? .success(gone.count)) }
         answer(fault, tell) { shelf.removeAll { gone.contains($0.number) } }
@@ -111,8 +113,8 @@ public final class MemoryEventStore: EventStore {
     }
 
     private func lay(_ dispatcher: StoredDispatcher) {
-        if let place = state.dispatchers.firstIndex(where: { $0.number == dispatcher.number }) {
-            state.dispatchers[place].orphanedSince = dispatcher.orphanedSince
+        if let index = state.dispatchers.firstIndex(where: { $0.number == dispatcher.number }) {
+            state.dispatchers[index].orphanedSince = dispatcher.orphanedSince
         } else {
             state.dispatchers.append(dispatcher)
         }
@@ -136,8 +138,8 @@ public final class MemoryEventStore: EventStore {
             state.dispatchers[index].settled = settled
         case .deadLetter(let letter):
             lastLetter += 1
-            shelf.append(StoredLetter(number: lastLetter, letter: letter))
-        case .limitLetters(let bounds):
+            shelf.append(StoredDeadLetter(number: lastLetter, letter: letter))
+        case .limitDeadLetters(let bounds):
             while shelf.count > 1, bounds.isExceeded(by: letters) {
                 onLettersDropped([shelf.removeFirst().letter.dispatcher: 1])
             }
@@ -181,20 +183,20 @@ public final class MemoryEventStore: EventStore {
     }
 
     public func erase(
-        _ events: [SequenceNumber], _ letters: [LetterNumber], then: @escaping (Result<Void, StoreFault>) -> Void
+        _ events: [SequenceNumber], _ letters: [DeadLetterNumber], then: @escaping (Result<Void, StoreFault>) -> Void
     ) {
         let (events, letters) = (Set(events), Set(letters))
         let answered = { (fault: StoreFault?) in then(fault.map { .failure($0) } ?? .success(())) }
         answer(fault, answered) {
-            for place in chunks.indices.reversed() {
-                let rest = chunks[place].reduce(into: [UInt8]()) { bytes, event in
+            for index in chunks.indices.reversed() {
+                let rest = chunks[index].reduce(into: [UInt8]()) { bytes, event in
                     if !events.contains(event.sequenceNumber) { bytes += event.record }
                 }
-                guard rest.count < chunks[place].bytes.count else { continue }
-                chunks[place] = Chunk(bytes: rest, lastSequenceNumber: chunks[place].lastSequenceNumber)
+                guard rest.count < chunks[index].bytes.count else { continue }
+                chunks[index] = Chunk(bytes: rest, lastSequenceNumber: chunks[index].lastSequenceNumber)
                 guard rest.isEmpty else { continue }
-                chunks.remove(at: place)
-                ages.remove(at: place)
+                chunks.remove(at: index)
+                ages.remove(at: index)
             }
             shelf.removeAll { letters.contains($0.number) }
         }
@@ -209,7 +211,7 @@ public final class MemoryEventStore: EventStore {
     public let canRewind = true
 
     public var retained: RetainedEvents {
-        let settled = firstPlace(behind: trimmedThrough)
+        let settled = firstIndex(behind: trimmedThrough)
         let tallies = chunks[..<settled].map { RouteTallies($0).total }
         return RetainedEvents(
             tally: tallies.reduce(.zero, +), oldestStamp: settled > 0 ? ages.first?.firstReceipt : nil)
@@ -217,17 +219,17 @@ public final class MemoryEventStore: EventStore {
 
     /// Drops the oldest settled chunks beyond the limits.
     private func giveUp() {
-        let settled = firstPlace(behind: trimmedThrough)
+        let settled = firstIndex(behind: trimmedThrough)
         var cut = RetentionCut(retention ?? Retention(maxBytes: 0))
-        for place in (0..<settled).reversed() {
-            let bytes = chunks[place].reduce(0) { $0 + $1.byteCount }
+        for index in (0..<settled).reversed() {
+            let bytes = chunks[index].reduce(0) { $0 + $1.byteCount }
             cut.add(
                 RetentionCut.Span(
-                    last: chunks[place].lastSequenceNumber, lastReceipt: ages[place].lastReceipt, settledBytes: bytes))
+                    last: chunks[index].lastSequenceNumber, lastReceipt: ages[index].lastReceipt, settledBytes: bytes))
         }
         guard let through = cut.through else { return }
         givenUpThrough = max(givenUpThrough, through)
-        let gone = firstPlace(behind: through)
+        let gone = firstIndex(behind: through)
         chunks.removeFirst(gone)
         ages.removeFirst(gone)
     }
@@ -241,13 +243,13 @@ public final class MemoryEventStore: EventStore {
         guard let index = state.dispatchers.firstIndex(where: { $0.number == request.dispatcher }) else {
             return .failure(.failed("there is no dispatcher with the number \(request.dispatcher)"))
         }
-        let oldest = chunks.first.map { KeptPlace($0.firstSequenceNumber, receivedStamp: ages[0].firstReceipt) }
+        let oldest = chunks.first.map { KeptEvent($0.firstSequenceNumber, receivedStamp: ages[0].firstReceipt) }
         let range = RewindRange(givenUpThrough: retention == nil ? nil : givenUpThrough, oldest: oldest)
-        guard range.allows(request.place) else { return .success(.notRetained(oldest)) }
-        let first = first(request.place)
+        guard range.allows(request.start) else { return .success(.notRetained(oldest)) }
+        let first = first(request.start)
         state.routes.merge(request.routes) { $1 }
-        for place in state.dispatchers.indices {
-            state.dispatchers[place].settled = settled(of: state.dispatchers[place])
+        for each in state.dispatchers.indices {
+            state.dispatchers[each].settled = settled(of: state.dispatchers[each])
         }
         let settled = state.dispatchers[index].settled.through(first - 1)
         state.dispatchers[index].settled = settled
@@ -266,8 +268,8 @@ public final class MemoryEventStore: EventStore {
         return Settled(through: max(settled.position, trimmedThrough), and: settled.ranges)
     }
 
-    private func first(_ place: RewindRequest.Place) -> SequenceNumber {
-        switch place {
+    private func first(_ start: RewindRequest.Start) -> SequenceNumber {
+        switch start {
         case .sequenceNumber(let number): number
         case .receipt(let stamp):
             chunks.lazy.joined().first { $0.receivedStamp >= stamp }?.sequenceNumber ?? state.lastSequenceNumber + 1

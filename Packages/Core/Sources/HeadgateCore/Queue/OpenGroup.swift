@@ -9,7 +9,7 @@ struct OpenGroup {
     private var lastSequenceNumber: SequenceNumber = 0
     private(set) var tally = Tally.zero
     /// Dead letters whose events are in the group.
-    private var requeued: [LetterNumber] = []
+    private var requeued: [DeadLetterNumber] = []
     private var ages = GroupAges()
     /// The arrival times of clients' events.
     var arrivals = ArrivalTimes()
@@ -60,7 +60,7 @@ struct OpenGroup {
 
     /// Adds the event of a dead letter. The letter is deleted when the group is committed (Behaviour D10).
     mutating func append(
-        _ event: StoredEvent, of letter: LetterNumber, sequenceNumber: SequenceNumber, route: RouteNumber,
+        _ event: StoredEvent, of letter: DeadLetterNumber, sequenceNumber: SequenceNumber, route: RouteNumber,
         receivedStamp: Int64
     ) {
         let bytes = records.append(

@@ -23,13 +23,13 @@ struct PagedQueue<Element: BitwiseCopyable> {
     var isEmpty: Bool { start == end }
 
     /// The element at an index.
-    subscript(place: Int) -> Element {
-        pages[place >> PagedQueue.pageBits - firstPage][place & (PagedQueue.pageSize - 1)]
+    subscript(position: Int) -> Element {
+        pages[position >> PagedQueue.pageBits - firstPage][position & (PagedQueue.pageSize - 1)]
     }
 
     /// Returns the only index in use with these low bits (``FingerprintIndex``).
-    func place(nearest short: UInt32) -> Int {
-        start + Int((short &- UInt32(truncatingIfNeeded: start)) & FingerprintIndex.placeMask)
+    func position(nearest short: UInt32) -> Int {
+        start + Int((short &- UInt32(truncatingIfNeeded: start)) & FingerprintIndex.positionMask)
     }
 
     mutating func append(_ element: Element) {

@@ -161,7 +161,7 @@ extension StoreChange {
         case .forgetDispatcher(let number): .forgottenDispatcher(number)
         case .forgetIDs: .forgottenIDs
         case .keep(let name, _): .kept(name)
-        case .limitLetters: .letterBounds
+        case .limitDeadLetters: .letterBounds
         case .retain: .retention
         case .settled, .deadLetter, .forgetRoutes, .trim: nil
         }
@@ -189,7 +189,7 @@ extension StoreChange {
     /// Returns true if the change must not be written before the dead letters of some dispatchers.
     fileprivate func relies(onLettersOf dispatchers: Set<DispatcherNumber>) -> Bool {
         switch self {
-        case .deadLetter, .limitLetters: true
+        case .deadLetter, .limitDeadLetters: true
         case .dispatcher(let known): dispatchers.contains(known.number)
         case .forgetDispatcher(let number): dispatchers.contains(number)
         // The events of a waiting dead letter are not settled yet.

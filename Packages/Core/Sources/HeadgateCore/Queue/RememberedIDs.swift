@@ -19,7 +19,7 @@ struct RememberedIDs {
 
     /// The base values of the entries from an index on.
     private struct Anchor {
-        var place: Int
+        var position: Int
         var sequenceNumber: SequenceNumber
         var stamp: Int64
     }
@@ -40,24 +40,24 @@ struct RememberedIDs {
     var count: Int { packed.count }
     var isEmpty: Bool { packed.isEmpty }
 
-    subscript(place: Int) -> Entry {
-        let entry = packed[place]
+    subscript(position: Int) -> Entry {
+        let entry = packed[position]
         // Mostly there is only one anchor.
         var index = anchors.count - 1
-        while anchors[index].place > place { index -= 1 }
+        while anchors[index].position > position { index -= 1 }
         return Entry(
             fingerprint: entry.fingerprint, sequenceNumber: anchors[index].sequenceNumber + Int64(entry.numbersBehind),
             stamp: anchors[index].stamp + Int64(entry.millisecondsBehind))
     }
 
     /// The entry at the only index in use with these low bits (``FingerprintIndex``).
-    subscript(nearest short: UInt32) -> Entry { self[packed.place(nearest: short)] }
+    subscript(nearest short: UInt32) -> Entry { self[packed.position(nearest: short)] }
 
     /// Adds an entry. Its sequence number and stamp must not be less than those of the previous entry.
     mutating func append(_ entry: Entry) {
         if isEmpty { anchors = [] }
         if let behind = behindAnchor(entry) { return packed.append(behind) }
-        anchors.append(Anchor(place: end, sequenceNumber: entry.sequenceNumber, stamp: entry.stamp))
+        anchors.append(Anchor(position: end, sequenceNumber: entry.sequenceNumber, stamp: entry.stamp))
         packed.append(Packed(fingerprint: entry.fingerprint, numbersBehind: 0, millisecondsBehind: 0))
     }
 
@@ -73,13 +73,13 @@ struct RememberedIDs {
     /// Removes the oldest entry.
     mutating func removeFirst() {
         packed.removeFirst()
-        if anchors.count > 1, anchors[1].place <= start { anchors.removeFirst() }
+        if anchors.count > 1, anchors[1].position <= start { anchors.removeFirst() }
     }
 
     /// Removes the newest entry.
     mutating func removeLast() {
         packed.removeLast()
-        if anchors.last?.place == end { anchors.removeLast() }
+        if anchors.last?.position == end { anchors.removeLast() }
     }
 }
 

@@ -1,6 +1,6 @@
 import HeadgateData
 
-/// The place at which a dispatcher starts again (Behaviour R2).
+/// The event at which a dispatcher starts again (Behaviour R2).
 public enum RewindTarget: Sendable, Equatable {
     /// An event's sequence number.
     case sequenceNumber(SequenceNumber)
@@ -10,10 +10,10 @@ public enum RewindTarget: Sendable, Equatable {
     case back(Duration)
 }
 
-/// A request to a store: a dispatcher's events from a place on become unsettled again (Behaviour R2).
+/// A request to a store: a dispatcher's events from a start event on become unsettled again (Behaviour R2).
 public struct RewindRequest: Sendable {
     public let dispatcher: DispatcherNumber
-    public let place: Place
+    public let start: Start
     /// Routes that are others from now on; none for a dispatcher that the routes of older events name already.
     public let routes: [RouteNumber: [DispatcherNumber]]
     /// Returns small values that the store keeps with the rewind, by their names. The parameter is the first event that
@@ -21,7 +21,7 @@ public struct RewindRequest: Sendable {
     public let marks: @Sendable (SequenceNumber) -> [String: [UInt8]]
 
     /// The first event that becomes unsettled again.
-    public enum Place: Sendable, Equatable {
+    public enum Start: Sendable, Equatable {
         /// The event with a sequence number, or the first one after it.
         case sequenceNumber(SequenceNumber)
         /// The first event that was received at this time or later, on the age scale in milliseconds.
@@ -29,10 +29,10 @@ public struct RewindRequest: Sendable {
     }
 
     public init(
-        _ dispatcher: DispatcherNumber, to place: Place, routes: [RouteNumber: [DispatcherNumber]] = [:],
+        _ dispatcher: DispatcherNumber, to start: Start, routes: [RouteNumber: [DispatcherNumber]] = [:],
         marks: @escaping @Sendable (SequenceNumber) -> [String: [UInt8]] = { _ in [:] }
     ) {
-        (self.dispatcher, self.place, self.routes, self.marks) = (dispatcher, place, routes, marks)
+        (self.dispatcher, self.start, self.routes, self.marks) = (dispatcher, start, routes, marks)
     }
 }
 
@@ -40,8 +40,8 @@ public struct RewindRequest: Sendable {
 public enum RewindOutcome: Sendable, Equatable {
     /// The dispatcher is rewound, and that survives a crash of the process.
     case rewound(RewoundQueue)
-    /// Events from the place on are no longer kept. Nothing is changed.
-    case notRetained(KeptPlace?)
+    /// Events from the start on are no longer kept. Nothing is changed.
+    case notRetained(KeptEvent?)
 }
 
 /// The queue of a dispatcher after a rewind.
@@ -62,7 +62,7 @@ public struct RewoundQueue: Sendable, Equatable {
 }
 
 /// The oldest event to which a dispatcher can be rewound.
-public struct KeptPlace: Sendable, Equatable {
+public struct KeptEvent: Sendable, Equatable {
     public var sequenceNumber: SequenceNumber
     /// The receipt, on the age scale in milliseconds.
     public var receivedStamp: Int64
@@ -77,25 +77,25 @@ public struct RewindRange: Sendable, Equatable {
     /// All events after this one are kept; nil if nothing is retained.
     public var givenUpThrough: SequenceNumber?
     /// The oldest event that the store holds for a rewind; nil if it holds none.
-    public var oldest: KeptPlace?
+    public var oldest: KeptEvent?
 
-    public init(givenUpThrough: SequenceNumber?, oldest: KeptPlace?) {
+    public init(givenUpThrough: SequenceNumber?, oldest: KeptEvent?) {
         (self.givenUpThrough, self.oldest) = (givenUpThrough, oldest)
     }
 
-    /// Returns true if a place can be rewound to.
-    public func allows(_ place: RewindRequest.Place) -> Bool {
+    /// Returns true if a start can be rewound to.
+    public func allows(_ start: RewindRequest.Start) -> Bool {
         // Nothing was ever dropped: everything is kept from the first event on.
         if givenUpThrough == 0 { return true }
         guard let oldest else { return false }
-        switch place {
+        switch start {
         case .sequenceNumber(let number):
             return number >= oldest.sequenceNumber || givenUpThrough.map { number > $0 } ?? false
         case .receipt(let stamp): return stamp >= oldest.receivedStamp
         }
     }
 
-    /// Returns true if all events from a place on are kept.
+    /// Returns true if all events from a start on are kept.
     public func isComplete(from first: SequenceNumber) -> Bool { givenUpThrough.map { first > $0 } ?? false }
 }
 

@@ -67,11 +67,11 @@ public struct Settled: Sendable, Equatable {
     }
 
     /// Returns how much of a range of events lies in ranges after the position.
-    public func overlap(with stretch: ClosedRange<SequenceNumber>) -> Overlap {
-        let index = firstRange(reaching: stretch.lowerBound)
-        guard index < ranges.count, ranges[index].lowerBound <= stretch.upperBound else { return .none }
+    public func overlap(with other: ClosedRange<SequenceNumber>) -> Overlap {
+        let index = firstRange(reaching: other.lowerBound)
+        guard index < ranges.count, ranges[index].lowerBound <= other.upperBound else { return .none }
         let range = ranges[index]
-        return range.lowerBound <= stretch.lowerBound && stretch.upperBound <= range.upperBound ? .whole : .part
+        return range.lowerBound <= other.lowerBound && other.upperBound <= range.upperBound ? .whole : .part
     }
 
     /// The extent of an overlap.
@@ -89,12 +89,9 @@ public struct Settled: Sendable, Equatable {
 
 /// A set of events of one dispatcher, by sequence number. Events are mostly consecutive, so the set is kept as ranges.
 struct SequenceSet: Equatable {
-    /// Ascending, and not adjacent to each other.
-    private var ranges: [ClosedRange<SequenceNumber>] = []
+    /// The members as ranges: ascending, and not adjacent to each other.
+    private(set) var ranges: [ClosedRange<SequenceNumber>] = []
     private(set) var count = 0
-
-    /// The set as ranges of consecutive sequence numbers.
-    var stretches: [ClosedRange<SequenceNumber>] { ranges }
 
     init() {}
 

@@ -18,7 +18,7 @@ public enum StoreChange: Sendable, Equatable {
     case forgetIDs(through: SequenceNumber)
     /// The oldest dead letters are deleted until the rest is within the limits. The newest letter is always kept
     /// (Behaviour D10).
-    case limitLetters(DeadLetterLimits)
+    case limitDeadLetters(DeadLetterLimits)
     /// A small value to keep under a name, like the state of a ManualBarrier. Nil deletes the value.
     case keep(String, [UInt8]?)
     /// Settled events are kept within limits from now on; nil keeps none (Behaviour R1). Only stores that can rewind

@@ -19,7 +19,7 @@ public struct StoreReport: Sendable {
     ///   - read: reads some events after a sequence number.
     public init(
         kind: String, state: StoredState, read: (SequenceNumber) -> Result<Chunk?, StoreFault>,
-        readLetters: (DeadLetterQuery) -> Result<LetterPage, StoreFault>
+        readDeadLetters: (DeadLetterQuery) -> Result<StoredDeadLetterPage, StoreFault>
     ) throws(StoreFault) {
         (self.kind, self.state) = (kind, state)
         var position: SequenceNumber = 0
@@ -29,7 +29,7 @@ public struct StoreReport: Sendable {
         }
         var query: DeadLetterQuery? = DeadLetterQuery(limit: 1_000)
         while let asked = query {
-            let page = try readLetters(asked).get()
+            let page = try readDeadLetters(asked).get()
             letters += page.letters.count
             damagedLetters += page.letters.count { $0.letter.event == nil }
             if let next = page.next { query?.after = next } else { query = nil }

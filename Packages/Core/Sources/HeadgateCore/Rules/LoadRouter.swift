@@ -105,13 +105,13 @@ struct LoadRouting {
 
     /// - Parameter dispatchers: the dispatchers with a rule.
     init(_ dispatchers: [(number: DispatcherNumber, rule: Rule)], resolver: RuleResolver) {
-        var places = NameTable<Int>()
+        var indexes = NameTable<Int>()
         for (number, rule) in dispatchers {
-            if case .reference(let id) = rule, let place = places[id] {
-                groups[place].dispatchers.append(number)
+            if case .reference(let id) = rule, let index = indexes[id] {
+                groups[index].dispatchers.append(number)
                 continue
             }
-            if case .reference(let id) = rule { places[id] = groups.count }
+            if case .reference(let id) = rule { indexes[id] = groups.count }
             groups.append(Group(rule: try? resolver.resolve(rule), dispatchers: [number]))
         }
     }

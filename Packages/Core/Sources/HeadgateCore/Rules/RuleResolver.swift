@@ -38,7 +38,7 @@ private struct Resolution {
     /// The first id without a rule.
     private(set) var unknownRule: String?
     /// The ids of the references on the present path.
-    private var way: [String] = []
+    private var path: [String] = []
     private var depth = 0
     private var conditions = 0
 
@@ -77,13 +77,15 @@ private struct Resolution {
     }
 
     private mutating func resolve(reference id: String) throws(RuleFault) -> ResolvedRule {
-        if let start = way.firstIndex(where: { ExactName($0) == ExactName(id) }) { throw .circle(way[start...] + [id]) }
+        if let start = path.firstIndex(where: { ExactName($0) == ExactName(id) }) {
+            throw .circle(path[start...] + [id])
+        }
         guard let rule = rules[id] else {
             unknownRule = unknownRule ?? id
             return .or([])
         }
-        way.append(id)
-        defer { way.removeLast() }
+        path.append(id)
+        defer { path.removeLast() }
         return try resolve(rule)
     }
 }

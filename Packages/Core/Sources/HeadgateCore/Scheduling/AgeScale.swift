@@ -140,9 +140,9 @@ public struct ClockPair: Sendable, Equatable {
         let parts = [ClockPair.hasReference, ClockPair.hasDoubt].map { bytes[17] & $0 != 0 }
         let end = ClockPair.head + 16 * parts.count { $0 }
         guard bytes.count >= end else { return nil }
-        let places = [1, 9] + stride(from: ClockPair.head, to: end, by: 8)
+        let indexes = [1, 9] + stride(from: ClockPair.head, to: end, by: 8)
         let numbers = bytes.withUnsafeBytes { bytes in
-            places.map { LittleEndian.load(bytes, at: $0, as: Int64.self) }
+            indexes.map { LittleEndian.load(bytes, at: $0, as: Int64.self) }
         }
         guard numbers.allSatisfy(AgeScale.possible.contains) else { return nil }
         (stamp, sinceBoot) = (numbers[0], numbers[1])

@@ -15,7 +15,7 @@ public struct EventScan: StoreScan, Sendable {
     private var search: IDSearch?
     /// The sequence numbers before which events are counted, ascending. `countsBefore` has the counts of those that
     /// were passed.
-    private let places: [SequenceNumber]
+    private let sequenceNumbers: [SequenceNumber]
     private var countsBefore: [[RouteNumber: Int]] = []
     /// The events that are not counted.
     private let settled: Settled
@@ -24,15 +24,16 @@ public struct EventScan: StoreScan, Sendable {
     /// Creates a scan that finds the events with some ids in a range.
     init(for ids: [[UInt8]], after: SequenceNumber, through: SequenceNumber) {
         search = IDSearch(ids)
-        (position, self.through, places) = (after, through, [])
+        (position, self.through, sequenceNumbers) = (after, through, [])
         (settled, sweep) = (Settled(through: 0), Sweep())
     }
 
     /// Creates a scan that counts the events after one sequence number and before others, without those that are
     /// settled or too old.
-    /// - Parameter places: the sequence numbers before which events are counted, ascending.
-    init(countingAfter after: SequenceNumber, before places: [SequenceNumber], settled: Settled, sweep: Sweep) {
-        (position, through, self.places) = (after, (places.last ?? 0) - 1, places)
+    /// - Parameter sequenceNumbers: the sequence numbers before which events are counted, ascending.
+    init(countingAfter after: SequenceNumber, before sequenceNumbers: [SequenceNumber], settled: Settled, sweep: Sweep)
+    {
+        (position, through, self.sequenceNumbers) = (after, (sequenceNumbers.last ?? 0) - 1, sequenceNumbers)
         (self.settled, self.sweep) = (settled, sweep)
     }
 
@@ -59,14 +60,14 @@ public struct EventScan: StoreScan, Sendable {
 
     /// Saves the counts for the sequence numbers that have been reached.
     private mutating func note(before sequenceNumber: SequenceNumber) {
-        while countsBefore.count < places.count, places[countsBefore.count] <= sequenceNumber {
+        while countsBefore.count < sequenceNumbers.count, sequenceNumbers[countsBefore.count] <= sequenceNumber {
             countsBefore.append(counts)
         }
     }
 
     /// Returns the number of events before one of the sequence numbers, for the routes that satisfy the condition.
-    func count(before place: SequenceNumber, where isMeant: (RouteNumber) -> Bool) -> Int {
-        guard let index = places.firstIndex(of: place) else { return 0 }
+    func count(before sequenceNumber: SequenceNumber, where isMeant: (RouteNumber) -> Bool) -> Int {
+        guard let index = sequenceNumbers.firstIndex(of: sequenceNumber) else { return 0 }
         let counts = index < countsBefore.count ? countsBefore[index] : counts
         return counts.reduce(0) { isMeant($1.key) ? $0 + $1.value : $0 }
     }
@@ -88,17 +89,17 @@ private struct IDSearch: Sendable {
         let hash = TraceHash(seed: random.next())
         self.ids = ids
         self.hash = hash
-        byHash = Dictionary(grouping: ids.indices) { place in ids[place].withUnsafeBytes(hash.of) }
+        byHash = Dictionary(grouping: ids.indices) { index in ids[index].withUnsafeBytes(hash.of) }
         foundOfEach = ids.map { _ in 0 }
     }
 
     var isOver: Bool { foundOfEach.allSatisfy { $0 >= IDSearch.mostFound } }
 
     mutating func finds(_ event: StoredEvent) -> Bool {
-        let places = event.withHead { byHash[hash.ofJSONString($0.id)] } ?? []
-        for place in places where event.hasID(ids[place]) {
-            guard foundOfEach[place] < IDSearch.mostFound else { return false }
-            foundOfEach[place] += 1
+        let indexes = event.withHead { byHash[hash.ofJSONString($0.id)] } ?? []
+        for index in indexes where event.hasID(ids[index]) {
+            guard foundOfEach[index] < IDSearch.mostFound else { return false }
+            foundOfEach[index] += 1
             return true
         }
         return false

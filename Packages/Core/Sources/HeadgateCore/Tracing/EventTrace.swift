@@ -116,7 +116,7 @@ public final class EventTrace {
     func failed(_ events: SequenceSet, of dispatcher: DispatcherNumber, cause: String) {
         let number = causes.number(of: cause)
         var log = failures.removeValue(forKey: dispatcher) ?? FailureLog()
-        for stretch in events.stretches { log.append(stretch, number) }
+        for range in events.ranges { log.append(range, number) }
         failures[dispatcher] = log
     }
 

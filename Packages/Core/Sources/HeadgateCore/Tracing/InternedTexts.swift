@@ -47,10 +47,10 @@ struct InternedTexts {
     /// Returns the number of a text, which is added if it is new.
     mutating func number(of word: UnsafeRawBufferPointer) -> Number {
         let digest = hash.of(word)
-        let place = Int(truncatingIfNeeded: digest) & (InternedTexts.recentCount - 1)
-        if recent[place].hash == digest, recent[place].number != 0 { return recent[place].number }
+        let slot = Int(truncatingIfNeeded: digest) & (InternedTexts.recentCount - 1)
+        if recent[slot].hash == digest, recent[slot].number != 0 { return recent[slot].number }
         let number = numbers[digest] ?? add(word, digest)
-        recent[place] = Recent(hash: digest, number: number)
+        recent[slot] = Recent(hash: digest, number: number)
         return number
     }
 
@@ -119,10 +119,10 @@ struct TraceHash {
     @inline(__always)
     private func visit(_ bytes: UnsafeRawBufferPointer, _ look: (UInt64) -> Void) -> UInt64 {
         var state = seed &+ UInt64(truncatingIfNeeded: bytes.count)
-        var place = 0
-        while bytes.count &- place > 16 {
-            state = mix(state, TraceHash.word(bytes, place), TraceHash.word(bytes, place &+ 8), look)
-            place &+= 16
+        var offset = 0
+        while bytes.count &- offset > 16 {
+            state = mix(state, TraceHash.word(bytes, offset), TraceHash.word(bytes, offset &+ 8), look)
+            offset &+= 16
         }
         let (first, second) = TraceHash.end(of: bytes)
         return TraceHash.fold(mix(state, first, second, look), seed)
@@ -144,8 +144,8 @@ struct TraceHash {
     }
 
     @inline(__always)
-    private static func word(_ bytes: UnsafeRawBufferPointer, _ place: Int) -> UInt64 {
-        bytes.loadUnaligned(fromByteOffset: place, as: UInt64.self)
+    private static func word(_ bytes: UnsafeRawBufferPointer, _ offset: Int) -> UInt64 {
+        bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
     }
 
     /// Returns a non-zero value if one of eight bytes is a backslash (Hacker's Delight, 6-1).

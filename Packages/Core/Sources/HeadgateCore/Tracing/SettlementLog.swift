@@ -80,8 +80,8 @@ struct FailureLog {
     /// Records a failed attempt with some events.
     mutating func append(_ events: ClosedRange<SequenceNumber>, _ cause: InternedTexts.Number) {
         let line = Line(events: events, cause: cause)
-        if let place = place(of: events) {
-            lines[place] = line
+        if let index = index(of: events) {
+            lines[index] = line
         } else if lines.count < FailureLog.most {
             lines.append(line)
         } else {
@@ -90,7 +90,7 @@ struct FailureLog {
         }
     }
 
-    private func place(of events: ClosedRange<SequenceNumber>) -> Int? {
+    private func index(of events: ClosedRange<SequenceNumber>) -> Int? {
         newestFirst.prefix(FailureLog.mostEvaluated).first { lines[$0].events == events }
     }
 

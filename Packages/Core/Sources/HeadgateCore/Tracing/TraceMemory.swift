@@ -92,7 +92,7 @@ struct TraceMemory {
     private mutating func overwrite(_ events: ArraySlice<TraceGroup.Event>) {
         hashes.withUnsafeMutableBufferPointer { hashes in
             rows.withUnsafeMutableBufferPointer { rows in
-                for (place, event) in zip(next..., events) { (hashes[place], rows[place]) = event }
+                for (index, event) in zip(next..., events) { (hashes[index], rows[index]) = event }
             }
         }
     }
@@ -136,7 +136,7 @@ struct TraceMemory {
 
     /// Forgets the names of events.
     mutating func forgetNames(of numbers: Set<SequenceNumber>) {
-        for place in rows.indices where numbers.contains(rows[place].sequenceNumber) { rows[place].name = 0 }
+        for index in rows.indices where numbers.contains(rows[index].sequenceNumber) { rows[index].name = 0 }
     }
 
     // MARK: Queries
@@ -145,8 +145,8 @@ struct TraceMemory {
     func events(of id: String) -> [Remembered] {
         var id = id
         let wanted = id.withUTF8 { hash.of(UnsafeRawBufferPointer($0)) }
-        let places = hashes.indices.filter { hashes[$0] == wanted }
-        return places.map { remembered(rows[$0]) }.sorted { $0.sequenceNumber < $1.sequenceNumber }
+        let indexes = hashes.indices.filter { hashes[$0] == wanted }
+        return indexes.map { remembered(rows[$0]) }.sorted { $0.sequenceNumber < $1.sequenceNumber }
     }
 
     private func remembered(_ row: TraceRow) -> Remembered {

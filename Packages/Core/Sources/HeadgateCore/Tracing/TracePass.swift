@@ -28,7 +28,7 @@ final class TracePass {
             try dropUnwanted()
             for query in queries { query.takeRemembered() }
             try await find()
-            try await readLetters()
+            try await readDeadLetters()
             try await count()
             for query in queries { query.answer() }
         } catch {
@@ -62,7 +62,7 @@ final class TracePass {
         return known + [first...last]
     }
 
-    private func readLetters() async throws(Interruption) {
+    private func readDeadLetters() async throws(Interruption) {
         var query = DeadLetterQuery(limit: TracePass.lettersPerPage)
         while true {
             try dropUnwanted()
@@ -86,10 +86,10 @@ final class TracePass {
             let first = asked[0].count
             let scan = try await finish(
                 EventScan(
-                    countingAfter: first.readThrough, before: Set(asked.map(\.count.place)).sorted(),
+                    countingAfter: first.readThrough, before: Set(asked.map(\.count.sequenceNumber)).sorted(),
                     settled: first.settled, sweep: gate.events.sweep))
             for (query, count) in asked {
-                let before = scan.count(before: count.place) { route in
+                let before = scan.count(before: count.sequenceNumber) { route in
                     gate.events.routes.dispatchers(of: route).contains(dispatcher)
                 }
                 query.counted(count, before)
@@ -121,8 +121,8 @@ final class TracePass {
         return scan
     }
 
-    private func page(_ query: DeadLetterQuery) async throws(Interruption) -> LetterPage {
-        let result: Result<LetterPage, StoreFault>?
+    private func page(_ query: DeadLetterQuery) async throws(Interruption) -> StoredDeadLetterPage {
+        let result: Result<StoredDeadLetterPage, StoreFault>?
         do throws(Abandoned) { result = try await gate.deadLetters.page(query) } catch { throw .abandoned }
         guard let result else { throw .abandoned }
         return try TracePass.value(of: result)

@@ -13,7 +13,7 @@ final class TraceQuery {
     private let namespace: String?
     private let then: (Result<[TracedEvent], StoreFault>) -> Void
     private var candidates: [SequenceNumber: Candidate] = [:]
-    private var letters: [SequenceNumber: [StoredLetter]] = [:]
+    private var letters: [SequenceNumber: [StoredDeadLetter]] = [:]
     private var traced: [TracedEvent] = []
 
     /// An event with the id.
@@ -30,15 +30,15 @@ final class TraceQuery {
     /// A request to count the events that a dispatcher has before an event.
     struct Count {
         fileprivate let event: Int
-        fileprivate let way: Int
+        fileprivate let trace: Int
         let dispatcher: DispatcherNumber
         /// The event before which the others are counted.
-        let place: SequenceNumber
+        let sequenceNumber: SequenceNumber
         /// All events up to this one are buffered or settled.
         let readThrough: SequenceNumber
         let settled: Settled
         /// The number of buffered events before the event.
-        fileprivate let inHand: Int
+        fileprivate let buffered: Int
     }
 
     init(
@@ -122,7 +122,7 @@ final class TraceQuery {
     var range: ClosedRange<SequenceNumber>? {
         if let namespace {
             if !candidates.isEmpty { return nil }
-            if let place = events.firstEvent(of: id, in: namespace) { return place...place }
+            if let sequenceNumber = events.firstEvent(of: id, in: namespace) { return sequenceNumber...sequenceNumber }
         }
         let end = gate.trace.oldestRemembered.map { $0 - 1 } ?? events.lastStored
         let start = gate.dispatchers.known.trimPoint { gate.dispatchers.there($0)?.queue.position }
@@ -132,7 +132,7 @@ final class TraceQuery {
     // MARK: Dead letters
 
     /// Collects a dead letter if its event has the id.
-    func take(_ letter: StoredLetter) {
+    func take(_ letter: StoredDeadLetter) {
         guard let event = letter.letter.event, event.hasID(Array(id.utf8)) else { return }
         take(letter.letter.record)
         guard candidates[letter.letter.sequenceNumber] != nil else { return }
@@ -154,17 +154,18 @@ final class TraceQuery {
                 gate.dispatchers.known.id(of: number).map { (id: $0, number: number) }
             }
             for (id, number) in named.sorted(by: { $0.id < $1.id }) {
-                guard var way = way(of: candidate, id, number) else { continue }
+                guard var found = trace(of: candidate, id, number) else { continue }
                 let replay = gate.dispatchers.known.replays[number]
-                way.told.isReplayed = replay?.contains(candidate.sequenceNumber) ?? false
-                if let place = way.unread {
+                found.state.isReplayed = replay?.contains(candidate.sequenceNumber) ?? false
+                if let unread = found.unread {
                     counts.append(
                         Count(
-                            event: traced.count, way: event.dispatchers.count, dispatcher: number,
-                            place: candidate.sequenceNumber, readThrough: place.readThrough, settled: place.settled,
-                            inHand: way.told.ahead ?? 0))
+                            event: traced.count, trace: event.dispatchers.count, dispatcher: number,
+                            sequenceNumber: candidate.sequenceNumber, readThrough: unread.readThrough,
+                            settled: unread.settled,
+                            buffered: found.state.ahead ?? 0))
                 }
-                event.dispatchers.append(way.told)
+                event.dispatchers.append(found.state)
             }
             // An event that was settled before the start, and is not remembered, is left out.
             if candidate.event == nil || !event.dispatchers.isEmpty { traced.append(event) }
@@ -174,7 +175,7 @@ final class TraceQuery {
 
     /// Adds the number of events that come before an event and are not buffered.
     func counted(_ count: Count, _ before: Int) {
-        traced[count.event].dispatchers[count.way].ahead = count.inHand + before
+        traced[count.event].dispatchers[count.trace].ahead = count.buffered + before
     }
 
     /// The beginning of the part of a dispatcher's queue that is not buffered.
@@ -186,61 +187,62 @@ final class TraceQuery {
     /// Returns the state of an event at a dispatcher, and the unread part of the queue if the events before it have to
     /// be counted.
     /// - Returns: nil if nothing is known any more.
-    private func way(
+    private func trace(
         of candidate: Candidate, _ id: String, _ number: DispatcherNumber
-    ) -> (told: TracedWay, unread: Unread?)? {
-        let place = candidate.sequenceNumber
-        let letter = letters[place]?.last { $0.letter.dispatcher == number }
+    ) -> (state: DispatcherTrace, unread: Unread?)? {
+        let sequenceNumber = candidate.sequenceNumber
+        let letter = letters[sequenceNumber]?.last { $0.letter.dispatcher == number }
         let dispatcher = gate.dispatchers.there(id)
         // An event that a rewind made pending again has an outcome from before.
-        let isPendingAgain = dispatcher?.queue.isPendingAgain(place) ?? false
+        let isPendingAgain = dispatcher?.queue.isPendingAgain(sequenceNumber) ?? false
         if !isPendingAgain {
-            if let line = gate.trace.outcome(of: place, for: number) { return (ended(id, line, letter), nil) }
+            if let line = gate.trace.outcome(of: sequenceNumber, for: number) { return (ended(id, line, letter), nil) }
             if let letter { return (dead(id, letter), nil) }
         }
-        guard let dispatcher else { return orphaned(id, place) }
-        let lastError = gate.trace.lastError(of: place, for: number)
-        if let entry = dispatcher.queue.entries(of: [place]).first {
-            var way = TracedWay(
+        guard let dispatcher else { return orphaned(id, sequenceNumber) }
+        let lastError = gate.trace.lastError(of: sequenceNumber, for: number)
+        if let entry = dispatcher.queue.entries(of: [sequenceNumber]).first {
+            var trace = DispatcherTrace(
                 dispatcher: id, state: .pending, attempts: Int(entry.progress.sends), lastError: lastError)
             if entry.progress.isInFlight {
-                (way.state, way.at) = (.inFlight, dispatcher.sentAt(of: place))
+                (trace.state, trace.at) = (.inFlight, dispatcher.sentAt(of: sequenceNumber))
             } else {
-                way.ahead = dispatcher.queue.entries.count { $0.sequenceNumber < place }
-                way.blockedBy = gate.blockers(of: place, for: id)
+                trace.ahead = dispatcher.queue.entries.count { $0.sequenceNumber < sequenceNumber }
+                trace.blockedBy = gate.blockers(of: sequenceNumber, for: id)
             }
-            return (way, nil)
+            return (trace, nil)
         }
-        guard dispatcher.queue.isUnread(place) else { return nil }
-        if let event = candidate.event, dispatcher.queue.isSwept(place), events.hasPassed(event) {
-            return (TracedWay(dispatcher: id, state: .expired, attempts: 0), nil)
+        guard dispatcher.queue.isUnread(sequenceNumber) else { return nil }
+        if let event = candidate.event, dispatcher.queue.isSwept(sequenceNumber), events.hasPassed(event) {
+            return (DispatcherTrace(dispatcher: id, state: .expired, attempts: 0), nil)
         }
-        var way = TracedWay(dispatcher: id, state: .pending, attempts: 0, lastError: lastError)
-        way.ahead = dispatcher.queue.count
-        way.blockedBy = gate.blockers(of: place, for: id)
-        return (way, Unread(readThrough: dispatcher.queue.readPosition, settled: dispatcher.queue.settled))
+        var trace = DispatcherTrace(dispatcher: id, state: .pending, attempts: 0, lastError: lastError)
+        trace.ahead = dispatcher.queue.count
+        trace.blockedBy = gate.blockers(of: sequenceNumber, for: id)
+        return (trace, Unread(readThrough: dispatcher.queue.readPosition, settled: dispatcher.queue.settled))
     }
 
-    private func ended(_ id: String, _ line: SettlementLog.Line, _ letter: StoredLetter?) -> TracedWay {
-        TracedWay(
-            dispatcher: id, state: TracedWay.State(line.end), at: Timestamp(milliseconds: line.at),
+    private func ended(_ id: String, _ line: SettlementLog.Line, _ letter: StoredDeadLetter?) -> DispatcherTrace {
+        DispatcherTrace(
+            dispatcher: id, state: DispatcherTrace.State(line.end), at: Timestamp(milliseconds: line.at),
             attempts: Int(line.sends), lastError: gate.trace.cause(line.cause) ?? letter?.letter.cause,
             letter: line.end == .dead ? letter?.number : nil)
     }
 
     /// Returns the state of an event that was dead-lettered before the start. Only its charged attempts are known, and
     /// there was at least one.
-    private func dead(_ id: String, _ letter: StoredLetter) -> TracedWay {
-        TracedWay(
+    private func dead(_ id: String, _ letter: StoredDeadLetter) -> DispatcherTrace {
+        DispatcherTrace(
             dispatcher: id, state: .dead, at: letter.letter.diedAt, attempts: max(1, letter.letter.attempts),
             lastError: letter.letter.cause, letter: letter.number)
     }
 
     /// Returns the state of an event whose dispatcher was removed, while its queue is kept.
-    private func orphaned(_ id: String, _ place: SequenceNumber) -> (told: TracedWay, unread: Unread?)? {
-        guard let stored = gate.dispatchers.known[id], !stored.settled.contains(place) else { return nil }
-        let way = TracedWay(dispatcher: id, state: .pending, attempts: 0, ahead: 0)
-        return (way, Unread(readThrough: stored.position, settled: stored.settled))
+    private func orphaned(_ id: String, _ sequenceNumber: SequenceNumber) -> (state: DispatcherTrace, unread: Unread?)?
+    {
+        guard let stored = gate.dispatchers.known[id], !stored.settled.contains(sequenceNumber) else { return nil }
+        let trace = DispatcherTrace(dispatcher: id, state: .pending, attempts: 0, ahead: 0)
+        return (trace, Unread(readThrough: stored.position, settled: stored.settled))
     }
 }
 
@@ -282,8 +284,8 @@ extension Headgate {
     }
 
     /// Returns the barriers that hold an event of a dispatcher now.
-    fileprivate func blockers(of place: SequenceNumber, for dispatcher: String) -> [String] {
-        let isFlushed = flushes.target(for: dispatcher).map { place <= $0 } ?? false
+    fileprivate func blockers(of sequenceNumber: SequenceNumber, for dispatcher: String) -> [String] {
+        let isFlushed = flushes.target(for: dispatcher).map { sequenceNumber <= $0 } ?? false
         return coordinator.blockers(of: dispatcher, flushing: isFlushed).map(\.id)
     }
 
@@ -299,8 +301,8 @@ extension Headgate {
         let id = String(event.id.withoutQuotes)
         let remembered = trace.namespace(of: id, at: event.sequenceNumber)
         guard remembered == 0 else { return remembered }
-        let told = trace.namespaceByContext(of: event)
-        let known = namespace(of: id, at: event.sequenceNumber, among: told.map { [$0] } ?? []) ?? told
+        let state = trace.namespaceByContext(of: event)
+        let known = namespace(of: id, at: event.sequenceNumber, among: state.map { [$0] } ?? []) ?? state
         return known.map(trace.number) ?? 0
     }
 }

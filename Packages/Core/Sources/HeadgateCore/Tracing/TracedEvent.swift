@@ -10,11 +10,11 @@ public struct TracedEvent: Sendable, Equatable {
     /// The wall-clock time of receipt; nil if it is unknown.
     public var receivedAt: Timestamp?
     /// The state at each dispatcher, in alphabetical order. Dispatchers of which nothing is known are left out.
-    public var dispatchers: [TracedWay] = []
+    public var dispatchers: [DispatcherTrace] = []
 }
 
 /// The state of an event at one dispatcher.
-public struct TracedWay: Sendable, Equatable {
+public struct DispatcherTrace: Sendable, Equatable {
     /// The dispatcher's id.
     public var dispatcher: String
     public var state: State
@@ -29,7 +29,7 @@ public struct TracedWay: Sendable, Equatable {
     /// The ids of the barriers that hold the event.
     public var blockedBy: [String] = []
     /// The number of its dead letter; nil if there is none.
-    public var letter: LetterNumber?
+    public var letter: DeadLetterNumber?
     /// True if the dispatcher's last rewind made the event pending again (Behaviour R2).
     public var isReplayed = false
 
@@ -55,7 +55,7 @@ public struct TracedWay: Sendable, Equatable {
     }
 }
 
-extension TracedWay.State {
+extension DispatcherTrace.State {
     init(_ end: DeliveryOutcome) {
         switch end {
         case .delivered: self = .delivered

@@ -88,7 +88,7 @@ struct TracesBeforeStart {
 
     /// Forgets the names of events.
     mutating func forgetNames(of numbers: Set<SequenceNumber>) {
-        for place in entries.indices where numbers.contains(entries[place].line.first) { entries[place].name = 0 }
+        for index in entries.indices where numbers.contains(entries[index].line.first) { entries[index].name = 0 }
     }
 
     /// Returns the entries for an id, one per dispatcher that settled an event with it.

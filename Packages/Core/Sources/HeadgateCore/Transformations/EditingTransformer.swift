@@ -42,9 +42,9 @@ public struct EditingTransformer: Transformer {
     func edit(_ event: EventDocument, _ limits: EventLimits) -> (event: EventDocument, faults: [TransformationFault]) {
         var work = EditedEvent(event: event, limits: limits, room: limits.mostBytes - event.byteCount)
         var taken = [EventDocument.Moved?](repeating: nil, count: renamings.count)
-        for place in innermostFirst {
+        for index in innermostFirst {
             work.attempt { event throws(TransformationFault) in
-                taken[place] = try event.take(renamings[place], hashes: hashes, removals: removals, hash)
+                taken[index] = try event.take(renamings[index], hashes: hashes, removals: removals, hash)
             }
         }
         let moved = taken.compactMap { $0 }

@@ -231,18 +231,18 @@ extension EventNode {
         _ members: inout [Member], _ name: String, _ rest: ArraySlice<String>, in text: EventText, making: Bool,
         _ body: (inout EventNode) -> Void
     ) throws(TransformationFault) -> Bool {
-        var places = members.indices.filter { members[$0].name.equals(name, in: text) }
-        if places.isEmpty, making {
-            places = [members.count]
+        var indexes = members.indices.filter { members[$0].name.equals(name, in: text) }
+        if indexes.isEmpty, making {
+            indexes = [members.count]
             members.append(Member(name: .word(name), node: .gone))
         }
         if making, rest.isEmpty {
-            for place in places.dropFirst() { members[place].node = .gone }
-            places = Array(places.prefix(1))
+            for index in indexes.dropFirst() { members[index].node = .gone }
+            indexes = Array(indexes.prefix(1))
         }
         var isFound = false
-        for place in places {
-            let isChanged = try members[place].node.change(at: rest, in: text, making: making, body)
+        for index in indexes {
+            let isChanged = try members[index].node.change(at: rest, in: text, making: making, body)
             isFound = isFound || isChanged
         }
         return isFound
@@ -274,12 +274,12 @@ extension EventNode {
         case .object(var members):
             self = .gone
             members.removeAll { $0.node.isGone }
-            for place in members.indices { members[place].node.sweep() }
+            for index in members.indices { members[index].node.sweep() }
             self = .object(members)
         case .array(var nodes):
             self = .gone
             nodes.removeAll(where: \.isGone)
-            for place in nodes.indices { nodes[place].sweep() }
+            for index in nodes.indices { nodes[index].sweep() }
             self = .array(nodes)
         case .text, .item, .gone: break
         }

@@ -50,8 +50,8 @@ public final class Transformations {
             throw .unknownTransformer(transformation.transformerId)
         }
         try check(transformation.when)
-        if let place = settings.firstIndex(where: { ExactName($0.id) == ExactName(transformation.id) }) {
-            settings[place] = transformation
+        if let index = settings.firstIndex(where: { ExactName($0.id) == ExactName(transformation.id) }) {
+            settings[index] = transformation
         } else {
             settings.append(transformation)
         }
@@ -117,8 +117,8 @@ public final class Transformations {
         let ordered =
             settings.enumerated()
             .filter { !scopes.isDisjoint(with: $0.element.scopes) }
-            .map { (order: $0.element.order ?? Double($0.offset), place: $0.offset, settings: $0.element) }
-            .sorted { ($0.order, $0.place) < ($1.order, $1.place) }
+            .map { (order: $0.element.order ?? Double($0.offset), index: $0.offset, settings: $0.element) }
+            .sorted { ($0.order, $0.index) < ($1.order, $1.index) }
             .map(\.settings)
         // A failure before storing is marked in the event's context.
         let looksForMarks = !scopes.contains(.afterCollectors) && settings.contains(where: \.mayMark)

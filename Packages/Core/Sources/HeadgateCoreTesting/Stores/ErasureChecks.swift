@@ -46,7 +46,7 @@ extension StoreBench {
         try write(.deadLetter(.sample(2)), .deadLetter(.sample(3)))
     }
 
-    fileprivate func erase(_ events: [SequenceNumber], _ letters: [LetterNumber]) throws {
+    fileprivate func erase(_ events: [SequenceNumber], _ letters: [DeadLetterNumber]) throws {
         let result: Result<Void, StoreFault> = answer { store.erase(events, letters, then: $0) }
         try result.get()
     }

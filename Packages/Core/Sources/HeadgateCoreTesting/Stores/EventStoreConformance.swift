@@ -113,27 +113,27 @@ public final class StoreBench {
         try expect(answer { store.write(changes, then: $0) } as StoreFault? == nil, "a write fails")
     }
 
-    func read(after place: SequenceNumber) throws -> Chunk? {
-        try (answer { store.read(after: place, then: $0) } as Result).get()
+    func read(after position: SequenceNumber) throws -> Chunk? {
+        try (answer { store.read(after: position, then: $0) } as Result).get()
     }
 
     /// Returns the numbers of all events after `start`, read as a dispatcher reads them.
     func numbers(after start: SequenceNumber = 0) throws -> [SequenceNumber] {
-        var (place, numbers): (SequenceNumber, [SequenceNumber]) = (start, [])
-        while let chunk = try read(after: place) {
-            numbers += chunk.map(\.sequenceNumber).filter { $0 > place }
-            try expect(chunk.lastSequenceNumber > place, "reading behind \(place) does not go on")
-            place = chunk.lastSequenceNumber
+        var (position, numbers): (SequenceNumber, [SequenceNumber]) = (start, [])
+        while let chunk = try read(after: position) {
+            numbers += chunk.map(\.sequenceNumber).filter { $0 > position }
+            try expect(chunk.lastSequenceNumber > position, "reading behind \(position) does not go on")
+            position = chunk.lastSequenceNumber
         }
         return numbers
     }
 
-    func letters(_ query: DeadLetterQuery = DeadLetterQuery(limit: 1_000)) throws -> LetterPage {
-        try (answer { store.readLetters(query, then: $0) } as Result).get()
+    func letters(_ query: DeadLetterQuery = DeadLetterQuery(limit: 1_000)) throws -> StoredDeadLetterPage {
+        try (answer { store.readDeadLetters(query, then: $0) } as Result).get()
     }
 
     func purge(_ query: DeadLetterQuery) throws -> Int {
-        try (answer { store.purgeLetters(query, then: $0) } as Result).get()
+        try (answer { store.purgeDeadLetters(query, then: $0) } as Result).get()
     }
 
     func expect(_ isSo: Bool, _ complaint: @autoclosure () -> String) throws {
@@ -153,7 +153,8 @@ private final class ClosedStore: EventStore {
     func append(_ group: AppendGroup, then: @escaping (StoreFault?) -> Void) {}
     func read(after number: SequenceNumber, then: @escaping (Result<Chunk?, StoreFault>) -> Void) {}
     func write(_ changes: [StoreChange], then: @escaping (StoreFault?) -> Void) {}
-    func readLetters(_ query: DeadLetterQuery, then: @escaping (Result<LetterPage, StoreFault>) -> Void) {}
-    func purgeLetters(_ query: DeadLetterQuery, then: @escaping (Result<Int, StoreFault>) -> Void) {}
+    func readDeadLetters(_ query: DeadLetterQuery, then: @escaping (Result<StoredDeadLetterPage, StoreFault>) -> Void) {
+    }
+    func purgeDeadLetters(_ query: DeadLetterQuery, then: @escaping (Result<Int, StoreFault>) -> Void) {}
     func close(then: @escaping () -> Void) { then() }
 }

@@ -79,13 +79,13 @@ struct RandomStoreUse {
     }
 
     private mutating func checkReading() throws {
-        let place = Int64.random(in: model.trimmed...max(model.trimmed, model.lastSequenceNumber), using: &random)
-        let found = try bench.numbers(after: place)
-        let known = Set(model.numbers(after: place))
-        try bench.expect(found == found.sorted() && known.isSuperset(of: found), "\(seed): \(found) behind \(place)")
+        let position = Int64.random(in: model.trimmed...max(model.trimmed, model.lastSequenceNumber), using: &random)
+        let found = try bench.numbers(after: position)
+        let known = Set(model.numbers(after: position))
+        try bench.expect(found == found.sorted() && known.isSuperset(of: found), "\(seed): \(found) behind \(position)")
         // Events that no dispatcher needs may be gone.
-        let missing = model.needed(after: place).filter { !Set(found).contains($0) }
-        try bench.expect(missing, is: [], "\(seed): missing behind \(place)")
+        let missing = model.needed(after: position).filter { !Set(found).contains($0) }
+        try bench.expect(missing, is: [], "\(seed): missing behind \(position)")
     }
 
     mutating func checkRestart() throws {

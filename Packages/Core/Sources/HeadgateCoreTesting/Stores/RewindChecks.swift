@@ -79,13 +79,13 @@ extension StoreBench {
         try write(.settled(1, Settled(through: numbers.upperBound)), .trim(through: numbers.upperBound))
     }
 
-    fileprivate func rewind(to place: RewindRequest.Place) throws -> RewindOutcome {
-        let request = RewindRequest(1, to: place) { ["mark": [UInt8(truncatingIfNeeded: $0)]] }
+    fileprivate func rewind(to start: RewindRequest.Start) throws -> RewindOutcome {
+        let request = RewindRequest(1, to: start) { ["mark": [UInt8(truncatingIfNeeded: $0)]] }
         return try (answer { store.rewind(request, then: $0) } as Result).get()
     }
 
-    fileprivate func rewound(to place: RewindRequest.Place) throws -> RewoundQueue {
-        guard case .rewound(let queue) = try rewind(to: place) else {
+    fileprivate func rewound(to start: RewindRequest.Start) throws -> RewoundQueue {
+        guard case .rewound(let queue) = try rewind(to: start) else {
             throw EventStoreConformance.Failure(description: "the rewind is refused")
         }
         return queue

@@ -38,7 +38,7 @@ extension AppendGroup {
     /// Returns a group with the same events and other members.
     public func with(
         behind: SequenceNumber = 0, initialState: InitialState = InitialState(), forgottenIDs: SequenceNumber = 0,
-        requeued: [LetterNumber] = []
+        requeued: [DeadLetterNumber] = []
     ) -> AppendGroup {
         AppendGroup(
             chunk: chunk, behind: behind, tallies: tallies, ages: ages, newRoutes: newRoutes,

@@ -81,8 +81,8 @@ extension EventStoreConformance {
             try bench.expect(chunk.map { Array($0.bytes) }, is: group.chunk.bytes, "the group")
         },
         Check("Q3: the unsettled events of each dispatcher are counted by route, at any position") { bench in
-            let places: [(DispatcherNumber, SequenceNumber)] = [(1, 0), (2, 2), (3, 4), (4, 6), (5, 8)]
-            for (number, position) in places {
+            let positions: [(DispatcherNumber, SequenceNumber)] = [(1, 0), (2, 2), (3, 4), (4, 6), (5, 8)]
+            for (number, position) in positions {
                 try bench.write(.dispatcher(.at(position, number: number, id: "d\(number)")))
             }
             let routes: [RouteNumber: [DispatcherNumber]] = [1: [1, 2, 4], 2: [2, 3, 5]]
@@ -165,12 +165,12 @@ extension EventStoreConformance {
 
 extension StoreBench {
     fileprivate func expectAged(ended: Int64, holds numbers: [SequenceNumber]) throws {
-        var stretch = AgedRange(
+        var range = AgedRange(
             after: 0, through: 100, limit: AgeLimit(receivedBy: .min, endedBy: ended), earlier: nil)
         var found: [SequenceNumber] = []
-        while let chunk = try (answer { store.readAged(stretch, then: $0) } as Result<Chunk?, StoreFault>).get() {
-            found += chunk.map(\.sequenceNumber).filter { $0 > stretch.after }
-            stretch.after = chunk.lastSequenceNumber
+        while let chunk = try (answer { store.readAged(range, then: $0) } as Result<Chunk?, StoreFault>).get() {
+            found += chunk.map(\.sequenceNumber).filter { $0 > range.after }
+            range.after = chunk.lastSequenceNumber
         }
         try expect(found == found.sorted() && Set(found).isSuperset(of: numbers), "\(found), and not \(numbers)")
     }

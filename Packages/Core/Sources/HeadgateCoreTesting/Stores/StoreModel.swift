@@ -25,7 +25,7 @@ struct StoreModel {
         case .dispatcher(let dispatcher): dispatchers[dispatcher.number] = dispatcher
         case .forgetDispatcher(let number): dispatchers[number] = nil
         case .settled(let number, let settled): dispatchers[number]?.settled = settled
-        case .deadLetter, .limitLetters: break
+        case .deadLetter, .limitDeadLetters: break
         case .trim(let through): trimmed = max(trimmed, through)
         case .forgetRoutes(let numbers): for number in numbers { routes[number] = nil }
         case .forgetIDs(let through):
@@ -36,14 +36,14 @@ struct StoreModel {
         }
     }
 
-    /// Returns the numbers of the events after `place`.
-    func numbers(after place: SequenceNumber) -> [SequenceNumber] {
-        events.map(\.sequenceNumber).filter { $0 > place }
+    /// Returns the numbers of the events after `position`.
+    func numbers(after position: SequenceNumber) -> [SequenceNumber] {
+        events.map(\.sequenceNumber).filter { $0 > position }
     }
 
-    /// Returns the numbers of the events after `place` that at least one dispatcher has not settled.
-    func needed(after place: SequenceNumber) -> [SequenceNumber] {
-        events.filter { $0.sequenceNumber > max(place, trimmed) && isNeeded($0) }.map(\.sequenceNumber)
+    /// Returns the numbers of the events after `position` that at least one dispatcher has not settled.
+    func needed(after position: SequenceNumber) -> [SequenceNumber] {
+        events.filter { $0.sequenceNumber > max(position, trimmed) && isNeeded($0) }.map(\.sequenceNumber)
     }
 
     private func isNeeded(_ event: StoredEvent) -> Bool {

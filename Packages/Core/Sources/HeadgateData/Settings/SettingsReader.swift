@@ -209,16 +209,16 @@ extension SettingsReader {
         value(key, Bool.self, mustBe: "true or false")
     }
 
-    /// Reads a Boolean value into `place`. An absent value leaves the default there.
-    public func bool(_ key: String, into place: inout Bool) {
-        place = bool(key) ?? place
+    /// Reads a Boolean value into `target`. An absent value leaves the default there.
+    public func bool(_ key: String, into target: inout Bool) {
+        target = bool(key) ?? target
     }
 
-    /// Reads one of several words into `place`. An absent value leaves the default there.
-    public func word<Word: RawRepresentable<String>>(_ key: String, of words: [Word], into place: inout Word) {
+    /// Reads one of several words into `target`. An absent value leaves the default there.
+    public func word<Word: RawRepresentable<String>>(_ key: String, of words: [Word], into target: inout Word) {
         guard let item = item(key) else { return }
         if let text = String(dataItem: item), let word = words.first(where: { $0.rawValue == text }) {
-            place = word
+            target = word
         } else {
             fault(key, "", SettingsReader.mustBeOne(of: words.map(\.rawValue)))
         }
@@ -274,9 +274,9 @@ extension SettingsReader {
         return nil
     }
 
-    /// Reads a whole number within a range into `place`. An absent value leaves the default there.
-    public func integer(_ key: String, in range: ClosedRange<Int>, into place: inout Int) {
-        place = integer(key, in: range) ?? place
+    /// Reads a whole number within a range into `target`. An absent value leaves the default there.
+    public func integer(_ key: String, in range: ClosedRange<Int>, into target: inout Int) {
+        target = integer(key, in: range) ?? target
     }
 
     /// Returns a duration that is set in milliseconds.
@@ -287,11 +287,11 @@ extension SettingsReader {
         integer(key, in: shortest...(most ?? SettingsReader.longest * 1000)).map { .milliseconds($0) }
     }
 
-    /// Reads a duration that is set in milliseconds into `place`. An absent value leaves the default there.
+    /// Reads a duration that is set in milliseconds into `target`. An absent value leaves the default there.
     public func milliseconds(
-        _ key: String, atLeast shortest: Int = 1, atMost most: Int? = nil, into place: inout Duration
+        _ key: String, atLeast shortest: Int = 1, atMost most: Int? = nil, into target: inout Duration
     ) {
-        place = milliseconds(key, atLeast: shortest, atMost: most) ?? place
+        target = milliseconds(key, atLeast: shortest, atMost: most) ?? target
     }
 
     /// Returns a duration that is set in seconds.
@@ -299,9 +299,9 @@ extension SettingsReader {
         integer(key, in: shortest...SettingsReader.longest).map { .seconds($0) }
     }
 
-    /// Reads a duration that is set in seconds into `place`. An absent value leaves the default there.
-    public func seconds(_ key: String, atLeast shortest: Int = 1, into place: inout Duration) {
-        place = seconds(key, atLeast: shortest) ?? place
+    /// Reads a duration that is set in seconds into `target`. An absent value leaves the default there.
+    public func seconds(_ key: String, atLeast shortest: Int = 1, into target: inout Duration) {
+        target = seconds(key, atLeast: shortest) ?? target
     }
 }
 
@@ -355,11 +355,11 @@ extension SettingsReader {
     /// Returns a list of whole numbers within a range, without the elements that are faults.
     public func integers(_ key: String, in range: ClosedRange<Int>) -> [Int] {
         var numbers: [Int] = []
-        for (place, item) in (array(key) ?? []).enumerated() {
+        for (index, item) in (array(key) ?? []).enumerated() {
             if let number = Int(dataItem: item), range.contains(number) {
                 numbers.append(number)
             } else {
-                fault(key, "[\(place)]", "must be a whole number from \(range.lowerBound) to \(range.upperBound)")
+                fault(key, "[\(index)]", "must be a whole number from \(range.lowerBound) to \(range.upperBound)")
             }
         }
         return numbers

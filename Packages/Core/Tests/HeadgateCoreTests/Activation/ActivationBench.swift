@@ -50,8 +50,8 @@ struct ActivationBench {
     }
 
     mutating func answer(_ board: String, with answer: BoardAnswer) {
-        guard let place = runs.firstIndex(where: { $0.board == board }) else { return }
-        let run = runs.remove(at: place)
+        guard let index = runs.firstIndex(where: { $0.board == board }) else { return }
+        let run = runs.remove(at: index)
         perform(machine.answered(run.run, by: run.provider, with: answer, at: now))
     }
 

@@ -50,8 +50,8 @@ struct ActivationRun {
         var limits = ActivationLimits()
         limits.depth = Int.random(in: 0...4, using: &random)
         machine = ActivationMachine(limits: limits)
-        for (place, board) in ActivationRun.boards.enumerated() where place > 0 && !random.oneIn(3) {
-            barriers[board] = barrier(ActivationRun.boards[Int.random(in: 0..<place, using: &random)])
+        for (index, board) in ActivationRun.boards.enumerated() where index > 0 && !random.oneIn(3) {
+            barriers[board] = barrier(ActivationRun.boards[Int.random(in: 0..<index, using: &random)])
             if random.oneIn(3) { choosing.insert(board) }
         }
         guard let gateway = GatewayPattern("s*"), random.oneIn(2) else { return }
@@ -133,7 +133,7 @@ struct ActivationRun {
         request.isBarrier = random.oneIn(6)
         request.timeout = .seconds(Int.random(in: 1...20, using: &random))
         if random.oneIn(3) { request.wait = .seconds(Int.random(in: 1...20, using: &random)) }
-        let standing = machine.barriers(before: board, serving(board))
+        let barriers = machine.barriers(before: board, serving(board))
         let started: (activation: Int, orders: [ActivationOrder])
         do {
             started = try machine.activate(request, at: now)
@@ -141,7 +141,7 @@ struct ActivationRun {
             throw Violation(description: "\(error)")
         }
         underWay[started.activation] = Asked(
-            board: board, mainboard: request.mainboard, client: request.client ?? 0, barriers: standing, since: now)
+            board: board, mainboard: request.mainboard, client: request.client ?? 0, barriers: barriers, since: now)
         try perform(started.orders)
     }
 

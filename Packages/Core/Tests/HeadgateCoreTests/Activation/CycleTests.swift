@@ -85,7 +85,7 @@ struct CycleTests {
     func anyWaiterLeaves() throws {
         var bench = try bench()
         let activations = try (1...6).map { _ in try bench.activate("checkout") }
-        for place in [2, 0, 5, 3] { bench.cancel(activations[place]) }
+        for index in [2, 0, 5, 3] { bench.cancel(activations[index]) }
         let late = try bench.activate("checkout")
         bench.answer("auth")
         #expect(bench.runs.map(\.activation) == [activations[1], activations[4], late])
@@ -143,8 +143,8 @@ struct CycleTests {
         var completed = CompletedBarriers(mostWeight: 1000)
         let now = Instant(nanoseconds: 0)
         let identities = (1...10).map { identity(of: "auth\($0)") }
-        for (place, identity) in identities.enumerated() {
-            completed.remember(identity, at: now, for: .seconds(60 + place))
+        for (index, identity) in identities.enumerated() {
+            completed.remember(identity, at: now, for: .seconds(60 + index))
         }
         let remembered = identities.filter { completed.hasCompleted($0, within: .seconds(60), at: now) }
         #expect(remembered == identities.suffix(3))

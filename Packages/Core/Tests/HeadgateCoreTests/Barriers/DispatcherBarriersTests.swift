@@ -15,43 +15,43 @@ struct WayTests {
 
     @Test("B1: a dispatcher is open if every barrier is")
     func everyBarrierCounts() {
-        var way = DispatcherBarriers()
-        way.set(Report(state: .open, isFlushable: true), of: 1)
-        way.set(Report(state: .closed, isFlushable: true), of: 2)
-        #expect(!way.isOpen(flushing: false))
-        way.set(Report(state: .open, isFlushable: true), of: 2)
-        #expect(way.isOpen(flushing: false))
-        way.set(Report(state: .closed, isFlushable: true), of: 1)
-        way.set(nil, of: 1)
-        #expect(way.isOpen(flushing: false))
+        var barriers = DispatcherBarriers()
+        barriers.set(Report(state: .open, isFlushable: true), of: 1)
+        barriers.set(Report(state: .closed, isFlushable: true), of: 2)
+        #expect(!barriers.isOpen(flushing: false))
+        barriers.set(Report(state: .open, isFlushable: true), of: 2)
+        #expect(barriers.isOpen(flushing: false))
+        barriers.set(Report(state: .closed, isFlushable: true), of: 1)
+        barriers.set(nil, of: 1)
+        #expect(barriers.isOpen(flushing: false))
     }
 
     @Test("B2: a flush ignores closed flushable barriers, but not other closed ones")
     func flushing() {
-        var way = DispatcherBarriers()
-        way.set(Report(state: .closed, isFlushable: true), of: 1)
-        #expect(way.isOpen(flushing: true))
-        way.set(Report(state: .closed, isFlushable: false), of: 2)
-        way.set(Report(state: .open, isFlushable: false), of: 3)
-        #expect(!way.isOpen(flushing: true))
-        #expect(way.blockers(flushing: true) == [2])
-        #expect(way.blockers(flushing: false) == [1, 2])
-        way.set(Report(state: .closed, isFlushable: true), of: 2)
-        #expect(way.isOpen(flushing: true))
+        var barriers = DispatcherBarriers()
+        barriers.set(Report(state: .closed, isFlushable: true), of: 1)
+        #expect(barriers.isOpen(flushing: true))
+        barriers.set(Report(state: .closed, isFlushable: false), of: 2)
+        barriers.set(Report(state: .open, isFlushable: false), of: 3)
+        #expect(!barriers.isOpen(flushing: true))
+        #expect(barriers.blockers(flushing: true) == [2])
+        #expect(barriers.blockers(flushing: false) == [1, 2])
+        barriers.set(Report(state: .closed, isFlushable: true), of: 2)
+        #expect(barriers.isOpen(flushing: true))
     }
 
     @Test("B3: a barrier without a state counts as closed and not flushable")
     func waiting() {
-        var way = DispatcherBarriers()
-        way.set(Report(state: nil, isFlushable: true), of: 1)
-        #expect(!way.isOpen(flushing: false))
-        #expect(!way.isOpen(flushing: true))
+        var barriers = DispatcherBarriers()
+        barriers.set(Report(state: nil, isFlushable: true), of: 1)
+        #expect(!barriers.isOpen(flushing: false))
+        #expect(!barriers.isOpen(flushing: true))
     }
 
     @Test("B3: a closed barrier of unknown flushability blocks a flush")
     func waitingForFlushability() {
-        var way = DispatcherBarriers()
-        way.set(Report(state: .closed, isFlushable: nil), of: 1)
-        #expect(!way.isOpen(flushing: true))
+        var barriers = DispatcherBarriers()
+        barriers.set(Report(state: .closed, isFlushable: nil), of: 1)
+        #expect(!barriers.isOpen(flushing: true))
     }
 }

@@ -171,7 +171,7 @@ struct RemoteBarrierTests {
         #expect(changes == [.barriers])
         changes = []
         try barriers.register("door", RemoteBarrierRegistration(state: .closed), by: shop)
-        #expect(changes.contains(.way) && changes.contains(.barriers))
+        #expect(changes.contains(.blockedState) && changes.contains(.barriers))
         bench.settle()
         changes = []
         try barriers.set("door", RemoteBarrierChange(reason: "why"), by: shop)
@@ -188,7 +188,7 @@ struct RemoteBarrierTests {
     }
 
     @Test("B10: changes of a barrier are reported even if they affect no dispatcher")
-    func toldWithoutWay() {
+    func notifiedWithoutDispatcher() {
         let idle = SwitchBarrier(.closed)
         bench.gate.registerScopedBarrier(idle, id: "idle", scopes: [])
         bench.settle()

@@ -17,7 +17,7 @@ import Testing
         bench.advance(by: .seconds(2))
         bench.sender.answer(.status(503))
         bench.settle()
-        #expect(measures(of: bench).attempts(.retry).sumAsTold == 2)
+        #expect(measures(of: bench).attempts(.retry).scaledSum == 2)
         bench.advance(by: .seconds(1))
         bench.sender.answer()
         bench.settle()
@@ -26,10 +26,10 @@ import Testing
         let measures = measures(of: bench)
         #expect(measures.attempts(.delivered).count == 2)
         #expect(measures.attempts(.retry).count == 1)
-        #expect(measures.batches.count == 3 && measures.batches.sumAsTold == 7)
+        #expect(measures.batches.count == 3 && measures.batches.scaledSum == 7)
         #expect(measures.delivery.count == 4)
         // The last event was delayed for one millisecond by the batch delay.
-        #expect(measures.delivery.sumAsTold == 12.001)
+        #expect(measures.delivery.scaledSum == 12.001)
     }
 
     @Test(
@@ -64,7 +64,7 @@ import Testing
         let bench = GateBench()
         bench.track(1)
         bench.sender.answer()
-        #expect(measures(of: bench).delivery.sumAsTold == 0.001)
+        #expect(measures(of: bench).delivery.scaledSum == 0.001)
     }
 
     @Test("O1: the acknowledge time ends with the commit, and excludes duplicates and failures")
@@ -93,13 +93,13 @@ import Testing
         silent.set(.open)
         door.set(.open)
         bench.advance(by: .seconds(4))
-        let dispatcherStates = bench.gate.closedTimes.filter { !$0.barrier.contains(":") }
+        let closedTimes = bench.gate.closedTimes.filter { !$0.barrier.contains(":") }
         let now = bench.scheduler.now
         #expect(
-            dispatcherStates.map(\.barrier) == ["door", "silent"]
-                && dispatcherStates.allSatisfy { $0.dispatcher == "collect" })
-        #expect(dispatcherStates.map { $0.time.total(at: now) } == [.seconds(2), .seconds(3)])
-        #expect(dispatcherStates.allSatisfy { !$0.time.isClosed })
+            closedTimes.map(\.barrier) == ["door", "silent"]
+                && closedTimes.allSatisfy { $0.dispatcher == "collect" })
+        #expect(closedTimes.map { $0.time.total(at: now) } == [.seconds(2), .seconds(3)])
+        #expect(closedTimes.allSatisfy { !$0.time.isClosed })
     }
 
     @Test("O1: a barrier that was always open has no closed time, and removed barriers are not reported")

@@ -6,7 +6,7 @@ import Testing
 @Suite("Histograms") struct HistogramTests {
     @Test("O1: times are reported in seconds, in buckets from 10 µs to 10 min")
     func scale() {
-        let bounds = Histogram.Scale.seconds.boundsAsTold
+        let bounds = Histogram.Scale.seconds.scaledBounds
         #expect(bounds.first == "1e-05" && bounds.last == "600.0")
         #expect(zip(bounds, bounds.dropFirst()).allSatisfy { Double($0) ?? 0 < Double($1) ?? 0 })
     }
@@ -19,7 +19,7 @@ import Testing
         #expect(histogram.cumulative.prefix(3) == [1, 2, 3])
         #expect(histogram.cumulative.last == 4)
         #expect(histogram.count == 5)
-        #expect(histogram.sumAsTold == 20_007)
+        #expect(histogram.scaledSum == 20_007)
     }
 
     @Test("O1: a value recorded with a count counts that many times")
@@ -28,7 +28,7 @@ import Testing
         histogram.record(.milliseconds(3), times: 4)
         histogram.record(.seconds(-1))
         #expect(histogram.count == 5)
-        #expect(histogram.sumAsTold == 0.012)
+        #expect(histogram.scaledSum == 0.012)
         #expect(histogram.cumulative.first == 1)
     }
 

@@ -21,15 +21,15 @@ struct RequeueTests {
         }
     }
 
-    private func requeue(_ letters: Set<LetterNumber>? = nil) -> Result<Int, RequeueFault>? {
+    private func requeue(_ letters: Set<DeadLetterNumber>? = nil) -> Result<Int, RequeueFault>? {
         var result: Result<Int, RequeueFault>?
         #expect(bench.gate.deadLetters.requeue(letters) { result = $0 })
         bench.settle()
         return result
     }
 
-    private func letters(limit: Int = 100, after: LetterNumber = 0) -> LetterPage? {
-        var page: LetterPage?
+    private func letters(limit: Int = 100, after: DeadLetterNumber = 0) -> StoredDeadLetterPage? {
+        var page: StoredDeadLetterPage?
         #expect(bench.gate.deadLetters.read(after: after, limit: limit) { page = try? $0.get() })
         bench.settle()
         return page

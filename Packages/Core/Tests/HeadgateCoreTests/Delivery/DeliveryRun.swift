@@ -88,7 +88,8 @@ struct DeliveryRun {
         let conditions = DeliveryConditions(stamp: .min, openThrough: newest, capacity: capacity)
         while let orders = machine.step(conditions, from: shelf) { all += perform(orders) }
         for case .send(let batch) in all {
-            expect(batch.events.allSatisfy { $0.sequenceNumber <= newest ?? 0 }, "sent though the way is closed")
+            expect(
+                batch.events.allSatisfy { $0.sequenceNumber <= newest ?? 0 }, "sent although the dispatcher is blocked")
             expect(batch.events.count <= min(machine.settings.dispatchLimit, capacity.events), "too large")
         }
         expect(inFlight.count <= machine.settings.inFlight || all.allSatisfy { $0.name != "send" }, "too many")
@@ -135,7 +136,7 @@ struct DeliveryRun {
     private mutating func send(_ batch: Batch) {
         let numbers = batch.events.map(\.sequenceNumber)
         let away = Set(inFlight.values.flatMap { $0.events.map(\.sequenceNumber) })
-        expect(away.isDisjoint(with: numbers), "\(numbers) are on their way twice")
+        expect(away.isDisjoint(with: numbers), "\(numbers) are in flight twice")
         expect(numbers.allSatisfy { ended[$0] == nil }, "\(numbers) go though settled")
         expect(numbers == numbers.sorted(), "\(numbers) are out of order")
         for event in batch.events {

@@ -76,11 +76,11 @@ struct LostWorkerTests {
     @Test(
         "K3: with default settings one deadly event among many causes no other dead letter, at any position",
         arguments: 1...25)
-    func onlyOne(place: Int) {
+    func onlyOne(index: Int) {
         let bench = GateBench()
         bench.track(60)
-        work(bench, poison: [SequenceNumber(place)])
-        #expect(bench.store.memory.deadLetters.map(\.sequenceNumber) == [SequenceNumber(place)])
+        work(bench, poison: [SequenceNumber(index)])
+        #expect(bench.store.memory.deadLetters.map(\.sequenceNumber) == [SequenceNumber(index)])
         #expect(bench.counters[.delivered] == 59)
     }
 

@@ -238,15 +238,15 @@ import Testing
         bench.sender.answer()
         bench.settle()
         rewind(bench, to: .sequenceNumber(1))
-        var dispatcherStates: [TracedWay] = []
-        bench.gate.trace("one", in: nil) { dispatcherStates = (try? $0.get())?.flatMap(\.dispatchers) ?? [] }
+        var traces: [DispatcherTrace] = []
+        bench.gate.trace("one", in: nil) { traces = (try? $0.get())?.flatMap(\.dispatchers) ?? [] }
         bench.settle()
-        #expect(dispatcherStates.map(\.state) == [.inFlight] && dispatcherStates.map(\.isReplayed) == [true])
+        #expect(traces.map(\.state) == [.inFlight] && traces.map(\.isReplayed) == [true])
         bench.sender.answer()
         bench.settle()
-        bench.gate.trace("one", in: nil) { dispatcherStates = (try? $0.get())?.flatMap(\.dispatchers) ?? [] }
+        bench.gate.trace("one", in: nil) { traces = (try? $0.get())?.flatMap(\.dispatchers) ?? [] }
         bench.settle()
-        #expect(dispatcherStates.map(\.state) == [.delivered] && dispatcherStates.map(\.isReplayed) == [true])
+        #expect(traces.map(\.state) == [.delivered] && traces.map(\.isReplayed) == [true])
     }
 
     @Test("R2: a rewind in the middle of a replay begins again")

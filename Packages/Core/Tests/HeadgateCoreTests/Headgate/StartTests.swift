@@ -53,12 +53,12 @@ import Testing
     }
 
     @Test("R4: a new dispatcher starts at a number, a time, or so far back")
-    func places() {
-        let places: [(DispatcherStart, [SequenceNumber])] = [
+    func starts() {
+        let starts: [(DispatcherStart, [SequenceNumber])] = [
             (.at(.sequenceNumber(3)), [3, 4]), (.at(.back(.seconds(25))), [3, 4]), (.at(.back(.seconds(5))), []),
             (.at(.back(.seconds(1_000))), [1, 2, 3, 4]), (.at(.sequenceNumber(100)), []),
         ]
-        for (start, expected) in places {
+        for (start, expected) in starts {
             let bench = bench()
             for _ in 1...4 {
                 bench.track(1)

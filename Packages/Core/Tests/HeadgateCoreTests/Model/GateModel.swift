@@ -13,7 +13,7 @@ final class GateModel {
     var stored: [SequenceNumber: ModelEvent] = [:]
     /// Events that were offered and not yet stored or refused.
     var offered: [SequenceNumber: ModelEvent] = [:]
-    var places: [String: SequenceNumber] = [:]
+    var numbers: [String: SequenceNumber] = [:]
     /// True if everything that was settled is written to the store.
     var isWrittenDown = true
     /// The first violation of a rule.
@@ -68,7 +68,7 @@ final class GateModel {
         let target = flushTarget(of: dispatcher.id)
         expect(
             isOpenForFlush(dispatcher) && numbers.allSatisfy { $0 <= target },
-            "\(dispatcher.id): \(numbers) go through a closed way")
+            "\(dispatcher.id): \(numbers) go although the dispatcher is blocked")
     }
 
     /// True if a dispatcher may send. No minimum batch size applies while half of a batch waits that was too large or
@@ -137,7 +137,7 @@ final class GateModel {
     func answered(_ number: SequenceNumber, _ event: ModelEvent, _ fault: StoreFault?) {
         guard offered.removeValue(forKey: number) != nil else { return expect(false, "\(number) is answered twice") }
         guard fault == nil else {
-            if let id = event.id, places[id] == number { places[id] = nil }
+            if let id = event.id, numbers[id] == number { numbers[id] = nil }
             return
         }
         store(number, event)
@@ -265,8 +265,8 @@ extension GateModel {
     /// Applies a crash and a restart over the state that the store kept.
     func restarted(over state: StoredState) {
         for (number, event) in offered where number <= state.lastSequenceNumber { store(number, event) }
-        for (id, number) in places where offered[number] != nil && number > state.lastSequenceNumber {
-            places[id] = nil
+        for (id, number) in numbers where offered[number] != nil && number > state.lastSequenceNumber {
+            numbers[id] = nil
         }
         offered = [:]
         flushes = [:]

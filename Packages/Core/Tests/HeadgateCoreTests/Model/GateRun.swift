@@ -100,13 +100,13 @@ final class GateRun {
 
     private func check(_ admission: Admission?, of event: ModelEvent) {
         switch admission {
-        case .duplicate(let number): model.expect(event.id.flatMap { model.places[$0] } == number, "a false duplicate")
+        case .duplicate(let number): model.expect(event.id.flatMap { model.numbers[$0] } == number, "a false duplicate")
         case .queueFull: checkFull()
         case .stored(let number):
             checkRoom()
             if let id = event.id {
-                model.expect(model.places[id] == nil, "\(id) is stored twice")
-                model.places[id] = number
+                model.expect(model.numbers[id] == nil, "\(id) is stored twice")
+                model.numbers[id] = number
             }
             model.offered[number] = event
             bench.gate.events.whenCommitted { [weak model] in model?.answered(number, event, $0) }

@@ -111,7 +111,7 @@ private struct AllOrNoneModel {
     var limits = StoreLimits()
     private(set) var held = Tally.zero
     private var last: SequenceNumber = 0
-    private var places: [String: SequenceNumber] = [:]
+    private var firstNumbers: [String: SequenceNumber] = [:]
 
     mutating func admit(_ list: [EventDraft], wall: Timestamp) -> Result<[Admission], AdmissionRefusal> {
         let before = self
@@ -132,10 +132,10 @@ private struct AllOrNoneModel {
 
     private mutating func take(_ draft: EventDraft, wall: Timestamp) -> Admission {
         let identity = draft.id.map { "\(draft.namespace)/\($0)" }
-        if let identity, let first = places[identity] { return .duplicate(first) }
+        if let identity, let first = firstNumbers[identity] { return .duplicate(first) }
         if draft.dispatchers == [] { return .unrouted }
         last += 1
-        if let identity { places[identity] = last }
+        if let identity { firstNumbers[identity] = last }
         held += Tally(events: 1, bytes: stored(draft, last, wall).utf8.count)
         return .stored(last)
     }

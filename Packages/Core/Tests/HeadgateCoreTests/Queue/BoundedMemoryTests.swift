@@ -29,13 +29,13 @@ struct BoundedMemoryTests {
         _ = bench.gate.resume("collect") { _ in }
         bench.settle()
         let dispatcher = try #require(bench.gate.dispatchers["collect"])
-        let inHand = { dispatcher.queue.entries.reduce(0) { $0 + $1.event.byteCount } }
+        let buffered = { dispatcher.queue.entries.reduce(0) { $0 + $1.event.byteCount } }
         #expect(bench.sender.sent == [[1], [2]])
-        #expect(4 << 20...5 << 20 ~= inHand())
+        #expect(4 << 20...5 << 20 ~= buffered())
         bench.sender.answer()
         bench.settle()
         #expect(bench.sender.sent == [[1], [2], [3]])
-        #expect(4 << 20...5 << 20 ~= inHand())
+        #expect(4 << 20...5 << 20 ~= buffered())
     }
 
     @Test("Q6: the newest events are kept in memory up to a bound, and no event after the last chunk is missed")

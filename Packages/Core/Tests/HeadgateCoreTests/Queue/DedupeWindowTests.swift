@@ -10,7 +10,7 @@ struct DedupeWindowTests {
     func model(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         // Every second run starts at positions that the index cannot distinguish by their low bits.
-        let page = seed.isMultiple(of: 2) ? (Int(FingerprintIndex.placeMask) >> PagedQueue<Int>.pageBits) : 0
+        let page = seed.isMultiple(of: 2) ? (Int(FingerprintIndex.positionMask) >> PagedQueue<Int>.pageBits) : 0
         var (window, model) = (
             DedupeWindow(capacity: 50, length: 1_000, page: page), SlowWindow(capacity: 50, length: 1_000)
         )

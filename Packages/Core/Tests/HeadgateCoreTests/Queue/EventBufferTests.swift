@@ -4,7 +4,7 @@ import Testing
 @testable import HeadgateCore
 
 @Suite("The buffer of events")
-struct HandTests {
+struct EventBufferTests {
     /// A simple model of ``EventBuffer`` that searches its lists for each question.
     private struct Model {
         var entries: [(event: StoredEvent, isInFlight: Bool)] = []
@@ -47,12 +47,12 @@ struct HandTests {
         return events
     }
 
-    private static func taken(_ hand: inout EventBuffer, _ most: Int, through newest: SequenceNumber)
+    private static func taken(_ buffer: inout EventBuffer, _ most: Int, through newest: SequenceNumber)
         -> [SequenceNumber]
     {
         var last: SequenceNumber?
         var numbers: [SequenceNumber] = []
-        while numbers.count < most, let next = hand.nextFree(behind: last, through: newest) {
+        while numbers.count < most, let next = buffer.nextFree(behind: last, through: newest) {
             numbers.append(next.sequenceNumber)
             last = next.sequenceNumber
         }
@@ -63,17 +63,17 @@ struct HandTests {
     func model() throws {
         for seed: UInt64 in 1...12 {
             var random = SeededRandom(seed: seed)
-            var events = try HandTests.events(&random, count: 250)[...]
-            var (hand, model) = (EventBuffer(), Model())
+            var events = try EventBufferTests.events(&random, count: 250)[...]
+            var (buffer, model) = (EventBuffer(), Model())
             for step in 0..<300 {
-                try check(&hand, model, &random, "seed \(seed), step \(step)")
-                move(&hand, &model, &events, &random)
+                try check(&buffer, model, &random, "seed \(seed), step \(step)")
+                move(&buffer, &model, &events, &random)
             }
         }
     }
 
     private func move(
-        _ hand: inout EventBuffer, _ model: inout Model, _ events: inout ArraySlice<StoredEvent>,
+        _ buffer: inout EventBuffer, _ model: inout Model, _ events: inout ArraySlice<StoredEvent>,
         _ random: inout SeededRandom
     ) {
         let numbers = model.entries.map(\.event.sequenceNumber).filter { _ in random.oneIn(3) }
@@ -81,24 +81,24 @@ struct HandTests {
         case 0, 1:
             guard let event = events.popFirst() else { return }
             guard random.oneIn(8) else {
-                hand.append(event)
+                buffer.append(event)
                 return model.entries.append((event, false))
             }
-            hand.pass(through: event.sequenceNumber)
+            buffer.pass(through: event.sequenceNumber)
             if !model.entries.isEmpty { model.gone.insert(event.sequenceNumber) }
         case 2, 3:
             let batch = Array(model.free.prefix(Int.random(in: 1...4, using: &random)))
-            hand.markInFlight(SequenceSet(batch))
+            buffer.markInFlight(SequenceSet(batch))
             for index in model.entries.indices where batch.contains(model.entries[index].event.sequenceNumber) {
                 model.entries[index].isInFlight = true
             }
         case 4:
-            hand.takeBack(SequenceSet(numbers)) { $0.attempts += 1 }
+            buffer.takeBack(SequenceSet(numbers)) { $0.attempts += 1 }
             for index in model.entries.indices where numbers.contains(model.entries[index].event.sequenceNumber) {
                 model.entries[index].isInFlight = false
             }
         default:
-            let removed = hand.remove(SequenceSet(numbers)).map(\.sequenceNumber)
+            let removed = buffer.remove(SequenceSet(numbers)).map(\.sequenceNumber)
             model.entries.removeAll { numbers.contains($0.event.sequenceNumber) }
             model.gone.formUnion(removed)
             let first = model.entries.first?.event.sequenceNumber ?? .max
@@ -107,45 +107,46 @@ struct HandTests {
     }
 
     private func check(
-        _ hand: inout EventBuffer, _ model: Model, _ random: inout SeededRandom, _ place: Comment
+        _ buffer: inout EventBuffer, _ model: Model, _ random: inout SeededRandom, _ comment: Comment
     ) throws {
         let all = model.entries.map(\.event.sequenceNumber)
         let waiting = model.entries.filter { !$0.isInFlight }
-        try #require(hand.all.map(\.sequenceNumber) == all, place)
-        try #require(hand.count == all.count && hand.inFlightCount == all.count - waiting.count, place)
-        try #require(hand.first?.sequenceNumber == all.first, place)
-        try #require(hand.firstWaiting?.sequenceNumber == waiting.first?.event.sequenceNumber, place)
+        try #require(buffer.all.map(\.sequenceNumber) == all, comment)
+        try #require(buffer.count == all.count && buffer.inFlightCount == all.count - waiting.count, comment)
+        try #require(buffer.first?.sequenceNumber == all.first, comment)
+        try #require(buffer.firstWaiting?.sequenceNumber == waiting.first?.event.sequenceNumber, comment)
         let newest = random.oneIn(4) ? (all.randomElement(using: &random) ?? 0) : .max
-        try #require(HandTests.taken(&hand, .max, through: newest) == model.free.filter { $0 <= newest }, place)
+        try #require(
+            EventBufferTests.taken(&buffer, .max, through: newest) == model.free.filter { $0 <= newest }, comment)
         // The gaps cover every event that was removed, and no event that is buffered.
-        let ranges = hand.gaps(through: all.last.map { max($0, model.gone.max() ?? 0) } ?? 0)
-        try #require(all.allSatisfy { number in !ranges.contains { $0.contains(number) } }, place)
-        try #require(model.gone.allSatisfy { number in ranges.contains { $0.contains(number) } }, place)
+        let ranges = buffer.gaps(through: all.last.map { max($0, model.gone.max() ?? 0) } ?? 0)
+        try #require(all.allSatisfy { number in !ranges.contains { $0.contains(number) } }, comment)
+        try #require(model.gone.allSatisfy { number in ranges.contains { $0.contains(number) } }, comment)
         let maxAge: Int64 = random.oneIn(10) ? 2000 : 3000
         let ends = waiting.map { model.end($0.event, maxAge) }
-        try #require(hand.firstEnd(maxAge: maxAge) == ends.min(), place)
+        try #require(buffer.firstEnd(maxAge: maxAge) == ends.min(), comment)
         let stamp = ends.randomElement(using: &random) ?? 0
-        var copy = hand
+        var copy = buffer
         let due = waiting.filter { model.end($0.event, maxAge) <= stamp }.map(\.event.sequenceNumber)
-        try #require(Array(copy.due(at: stamp, maxAge: maxAge)) == due, place)
+        try #require(Array(copy.due(at: stamp, maxAge: maxAge)) == due, comment)
     }
 
     @Test("Q6: a set of indices finds the next one as a list would", arguments: [1, 64, 5000, 300_000])
-    func places(size: Int) {
+    func members(size: Int) {
         var random = SeededRandom(seed: UInt64(size))
-        var (places, model) = (IntegerSet(), Set<Int>())
+        var (members, model) = (IntegerSet(), Set<Int>())
         for _ in 0..<2000 {
-            let place = Int.random(in: 0..<size, using: &random)
+            let comment = Int.random(in: 0..<size, using: &random)
             if random.oneIn(2) {
-                places.insert(place)
-                model.insert(place)
+                members.insert(comment)
+                model.insert(comment)
             } else {
-                places.remove(place)
-                model.remove(place)
+                members.remove(comment)
+                model.remove(comment)
             }
             let from = Int.random(in: 0..<size, using: &random)
-            #expect(places.next(from: from) == model.filter { $0 >= from }.min())
-            #expect(places.contains(from) == model.contains(from))
+            #expect(members.next(from: from) == model.filter { $0 >= from }.min())
+            #expect(members.contains(from) == model.contains(from))
         }
     }
 

@@ -5,7 +5,7 @@ import Testing
 @testable import HeadgateCore
 
 @Suite("Prerequisites of stored events")
-struct GroundworkTests {
+struct InitialStateTests {
     let bench = GateBench()
 
     @Test("P1, Q3: events keep their dispatcher after a restart, even if it could not be written separately")

@@ -9,7 +9,7 @@ struct PagedQueueTests {
         arguments: 1...20 as ClosedRange<UInt64>)
     func model(seed: UInt64) {
         var random = SeededRandom(seed: seed)
-        let page = seed.isMultiple(of: 2) ? (Int(FingerprintIndex.placeMask) >> PagedQueue<Int>.pageBits) : 0
+        let page = seed.isMultiple(of: 2) ? (Int(FingerprintIndex.positionMask) >> PagedQueue<Int>.pageBits) : 0
         var (queue, model) = (PagedQueue<Int>(page: page), [Int]())
         var start = queue.start
         for step in 1...300 {
@@ -31,8 +31,8 @@ struct PagedQueueTests {
             #expect(queue.start == start && queue.count == model.count, "seed \(seed), step \(step)")
             #expect(queue.isEmpty == model.isEmpty)
             #expect((queue.start..<queue.end).map { queue[$0] } == model, "seed \(seed), step \(step)")
-            let short = (queue.start..<queue.end).map { UInt32(truncatingIfNeeded: $0) & FingerprintIndex.placeMask }
-            #expect(short.map { queue[queue.place(nearest: $0)] } == model, "seed \(seed), step \(step)")
+            let short = (queue.start..<queue.end).map { UInt32(truncatingIfNeeded: $0) & FingerprintIndex.positionMask }
+            #expect(short.map { queue[queue.position(nearest: $0)] } == model, "seed \(seed), step \(step)")
         }
     }
 }

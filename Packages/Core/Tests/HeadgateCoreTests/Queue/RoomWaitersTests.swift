@@ -4,7 +4,7 @@ import Testing
 @testable import HeadgateCore
 
 @Suite("Waiting for room in a group")
-struct SenderLineTests {
+struct RoomWaitersTests {
     @Test("waiters continue in order of arrival, whatever waiters come and go", arguments: Seeds.first(10))
     func anyHistory(seed: Seed) {
         var random = SeededRandom(seed: seed)

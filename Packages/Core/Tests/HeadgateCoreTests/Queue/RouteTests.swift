@@ -65,16 +65,16 @@ struct RouteTests {
     @Test("X2: routes from load rules are bounded as well")
     func byLoadRules() throws {
         let bench = GateBench(
-            Self.ids.enumerated().map { place, id in
+            Self.ids.enumerated().map { index, id in
                 var settings = DispatcherSettings(id: id)
-                settings.loadRule = .just(.equals(ignoreCase: false, variable: EventPath("b\(place)"), target: "1"))
+                settings.loadRule = .just(.equals(ignoreCase: false, variable: EventPath("b\(index)"), target: "1"))
                 return settings
             })
         bench.gate.events.routes.most = 100
         var (taken, refused) = (0, 0)
         for bits in 1...300 {
             var data: DataObject = [:]
-            for place in Self.ids.indices { data["b\(place)"] = .string(bits & 1 << place != 0 ? "1" : "0") }
+            for index in Self.ids.indices { data["b\(index)"] = .string(bits & 1 << index != 0 ? "1" : "0") }
             let event = EventDocument(members: ["event": "x", "data": .object(data)])
             do throws(TooManyRoutes) {
                 let route = try bench.gate.route(bench.gate.dispatchers.routeToAll, for: event)
@@ -108,10 +108,10 @@ struct RouteTests {
         bench.settle()
         let delivered = Self.ids.map { bench[$0].delivered.count }
         try bench.restart()
-        for (place, id) in Self.ids.enumerated() {
-            let first = (1...60).count { ($0 << 8) & 1 << place != 0 }
-            let second = admitted.count { $0 & 1 << place != 0 }
-            #expect(delivered[place] == first)
+        for (index, id) in Self.ids.enumerated() {
+            let first = (1...60).count { ($0 << 8) & 1 << index != 0 }
+            let second = admitted.count { $0 & 1 << index != 0 }
+            #expect(delivered[index] == first)
             #expect(bench[id].delivered.count == second)
         }
         #expect(admitted.count > 40)

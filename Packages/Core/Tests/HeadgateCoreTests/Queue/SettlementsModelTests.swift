@@ -31,7 +31,7 @@ struct SettlementsModelTests {
         history.store.room = 1_000
         history.scheduler.advance(by: .seconds(2))
         #expect(history.store.settled[1] == Settled(through: 9) && history.store.trimmed == 9)
-        #expect(history.store.letters == [LetterName(dispatcher: 1, number: 4)])
+        #expect(history.store.letters == [DeadLetterName(dispatcher: 1, number: 4)])
     }
 
     @Test("Q8: settlements already written are not written repeatedly while dead letters wait")
@@ -56,7 +56,7 @@ struct SettlementsModelTests {
     }
 }
 
-private struct LetterName: Hashable {
+private struct DeadLetterName: Hashable {
     var dispatcher: DispatcherNumber
     var number: SequenceNumber
 }
@@ -67,7 +67,7 @@ private final class TightStore: EventStore {
     /// The bytes that a write may take.
     var room = Int.max
     private(set) var settled: [DispatcherNumber: Settled] = [:]
-    private(set) var letters: Set<LetterName> = []
+    private(set) var letters: Set<DeadLetterName> = []
     private(set) var trimmed: SequenceNumber = 0
     private(set) var kept: [String: [UInt8]] = [:]
     private(set) var writes = 0
@@ -78,8 +78,9 @@ private final class TightStore: EventStore {
     func open() -> StoredState { StoredState() }
     func append(_ group: AppendGroup, then: @escaping (StoreFault?) -> Void) {}
     func read(after: SequenceNumber, then: @escaping (Result<Chunk?, StoreFault>) -> Void) {}
-    func readLetters(_ query: DeadLetterQuery, then: @escaping (Result<LetterPage, StoreFault>) -> Void) {}
-    func purgeLetters(_ query: DeadLetterQuery, then: @escaping (Result<Int, StoreFault>) -> Void) {}
+    func readDeadLetters(_ query: DeadLetterQuery, then: @escaping (Result<StoredDeadLetterPage, StoreFault>) -> Void) {
+    }
+    func purgeDeadLetters(_ query: DeadLetterQuery, then: @escaping (Result<Int, StoreFault>) -> Void) {}
     func close(then: @escaping () -> Void) {}
 
     func write(_ changes: [StoreChange], then: @escaping (StoreFault?) -> Void) {
@@ -96,7 +97,7 @@ private final class TightStore: EventStore {
         switch change {
         case .settled(let number, let all): settled[number] = all
         case .deadLetter(let letter):
-            letters.insert(LetterName(dispatcher: letter.dispatcher, number: letter.sequenceNumber))
+            letters.insert(DeadLetterName(dispatcher: letter.dispatcher, number: letter.sequenceNumber))
         case .trim(let through): trimmed = through
         case .retain: break
         case .keep(let name, let value): kept[name] = value
@@ -113,7 +114,7 @@ private final class History: GateHost {
     private var random: SeededRandom
     /// The expected state: how far each dispatcher has settled, and its dead letters.
     private var positions: [DispatcherNumber: SequenceNumber] = [1: 0, 2: 0, 3: 0]
-    private var dead: Set<LetterName> = []
+    private var dead: Set<DeadLetterName> = []
     private var kept = 0
     private var (asked, answered) = (0, 0)
 
@@ -144,7 +145,7 @@ private final class History: GateHost {
 
     func settle(_ number: DispatcherNumber, through end: SequenceNumber, dead numbers: [SequenceNumber]) {
         for event in numbers {
-            dead.insert(LetterName(dispatcher: number, number: event))
+            dead.insert(DeadLetterName(dispatcher: number, number: event))
             let moment = Timestamp(milliseconds: 0)
             settlements.add(
                 .deadLetter(

@@ -31,8 +31,10 @@ struct SettlementsTests {
         func open() -> StoredState { StoredState() }
         func append(_ group: AppendGroup, then: @escaping (StoreFault?) -> Void) {}
         func read(after: SequenceNumber, then: @escaping (Result<Chunk?, StoreFault>) -> Void) {}
-        func readLetters(_ query: DeadLetterQuery, then: @escaping (Result<LetterPage, StoreFault>) -> Void) {}
-        func purgeLetters(_ query: DeadLetterQuery, then: @escaping (Result<Int, StoreFault>) -> Void) {}
+        func readDeadLetters(
+            _ query: DeadLetterQuery, then: @escaping (Result<StoredDeadLetterPage, StoreFault>) -> Void
+        ) {}
+        func purgeDeadLetters(_ query: DeadLetterQuery, then: @escaping (Result<Int, StoreFault>) -> Void) {}
         func close(then: @escaping () -> Void) {}
 
         func write(_ changes: [StoreChange], then: @escaping (StoreFault?) -> Void) {

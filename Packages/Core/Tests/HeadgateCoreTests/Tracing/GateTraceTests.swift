@@ -14,7 +14,7 @@ import Testing
     }
 
     /// Returns the status of an event with the dispatcher `collect`.
-    private func way(_ id: String, of bench: GateBench) -> TracedWay? {
+    private func outcome(_ id: String, of bench: GateBench) -> DispatcherTrace? {
         trace(id, of: bench).last?.dispatchers.first { $0.dispatcher == "collect" }
     }
 
@@ -35,8 +35,8 @@ import Testing
         pause(bench)
         track(1...5, in: bench)
         #expect(
-            way("4", of: bench)
-                == TracedWay(
+            outcome("4", of: bench)
+                == DispatcherTrace(
                     dispatcher: "collect", state: .pending, attempts: 0, ahead: 3, blockedBy: ["ManualBarrier:collect"])
         )
         let event = trace("4", of: bench)[0]
@@ -49,18 +49,19 @@ import Testing
         track(1...1, in: bench)
         let sent = bench.scheduler.wall
         bench.advance(by: .milliseconds(500))
-        #expect(way("1", of: bench) == TracedWay(dispatcher: "collect", state: .inFlight, at: sent, attempts: 1))
+        #expect(
+            outcome("1", of: bench) == DispatcherTrace(dispatcher: "collect", state: .inFlight, at: sent, attempts: 1))
         bench.sender.answer(.status(503))
         bench.settle()
-        let held = way("1", of: bench)
+        let held = outcome("1", of: bench)
         #expect(held?.state == .pending && held?.attempts == 1 && held?.lastError == "HTTP 503")
         #expect(held?.ahead == 0 && held?.blockedBy == ["BackoffBarrier:collect"])
         bench.advance(by: .seconds(1))
         bench.sender.answer()
         bench.settle()
         #expect(
-            way("1", of: bench)
-                == TracedWay(
+            outcome("1", of: bench)
+                == DispatcherTrace(
                     dispatcher: "collect", state: .delivered, at: bench.scheduler.wall, attempts: 2,
                     lastError: "HTTP 503"))
     }
@@ -72,12 +73,12 @@ import Testing
         track(1...2, in: bench)
         bench.sender.answer(.status(400))
         bench.settle()
-        let dead = way("1", of: bench)
+        let dead = outcome("1", of: bench)
         #expect(dead?.state == .dead && dead?.attempts == 1 && dead?.lastError == "HTTP 400" && dead?.letter == 1)
         try bench.restart()
         #expect(
-            way("2", of: bench)
-                == TracedWay(
+            outcome("2", of: bench)
+                == DispatcherTrace(
                     dispatcher: "collect", state: .dead, at: dead?.at, attempts: 1, lastError: "HTTP 400", letter: 2))
         _ = bench.gate.deadLetters.requeue(of: "collect", [2]) { _ in }
         bench.settle()
@@ -96,12 +97,12 @@ import Testing
         track(1...1, in: bench, timeToLive: .seconds(1))
         track(2...2, in: bench)
         bench.advance(by: .seconds(2))
-        #expect(way("1", of: bench)?.state == .expired && way("1", of: bench)?.at != nil)
+        #expect(outcome("1", of: bench)?.state == .expired && outcome("1", of: bench)?.at != nil)
         track(3...5, in: bench)
-        #expect(way("2", of: bench)?.state == .evicted)
+        #expect(outcome("2", of: bench)?.state == .evicted)
         _ = bench.gate.purge("collect", before: 5) { _ in }
         bench.settle()
-        #expect(way("4", of: bench)?.state == .purged && way("5", of: bench)?.state == .pending)
+        #expect(outcome("4", of: bench)?.state == .purged && outcome("5", of: bench)?.state == .pending)
     }
 
     @Test("O2: after a restart a pending event is found, by its number or by a scan")
@@ -145,7 +146,7 @@ import Testing
         pause(bench)
         track(2...9, in: bench)
         #expect(trace("1", of: bench).isEmpty)
-        #expect(way("5", of: bench)?.ahead == 3)
+        #expect(outcome("5", of: bench)?.ahead == 3)
         #expect(trace("5", in: nil, of: bench).map(\.sequenceNumber) == [5])
     }
 
@@ -155,7 +156,7 @@ import Testing
         pause(bench)
         for first in stride(from: 1, to: 2_000, by: 100) { track(first...first + 99, in: bench) }
         #expect(bench.gate.dispatchers["collect"]?.queue.count ?? 0 < 10)
-        #expect(way("1500", of: bench)?.ahead == 1_499)
+        #expect(outcome("1500", of: bench)?.ahead == 1_499)
     }
 
     @Test("O2: one id in two namespaces is two events, and the namespace * finds both")
@@ -179,7 +180,8 @@ import Testing
         bench.gate.removeDispatcher("collect")
         bench.gate.noteOrphans()
         bench.settle()
-        #expect(way("3", of: bench) == TracedWay(dispatcher: "collect", state: .pending, attempts: 0, ahead: 2))
+        #expect(
+            outcome("3", of: bench) == DispatcherTrace(dispatcher: "collect", state: .pending, attempts: 0, ahead: 2))
     }
 
     @Test("O2: with outcomes per event each event of a batch has its own outcome and failure")
@@ -188,9 +190,9 @@ import Testing
         track(1...3, in: bench)
         bench.sender.answer(.each([.delivered, .dead(.refused, cause: "no"), .retry(cause: "later", charged: true)]))
         bench.settle()
-        #expect(way("1", of: bench)?.state == .delivered && way("1", of: bench)?.lastError == nil)
-        #expect(way("2", of: bench)?.state == .dead && way("2", of: bench)?.lastError == "no")
-        #expect(way("3", of: bench)?.state == .pending && way("3", of: bench)?.lastError == "later")
+        #expect(outcome("1", of: bench)?.state == .delivered && outcome("1", of: bench)?.lastError == nil)
+        #expect(outcome("2", of: bench)?.state == .dead && outcome("2", of: bench)?.lastError == "no")
+        #expect(outcome("3", of: bench)?.state == .pending && outcome("3", of: bench)?.lastError == "later")
     }
 
     @Test("O2: events received by an earlier daemon and settled by this one are known until the next restart")
@@ -210,17 +212,17 @@ import Testing
         #expect(one[0].receivedAt != nil)
         #expect(
             one[0].dispatchers == [
-                TracedWay(
+                DispatcherTrace(
                     dispatcher: "collect", state: .delivered, at: bench.scheduler.wall, attempts: 2,
                     lastError: "HTTP 503")
             ])
-        #expect(way("2", of: bench)?.state == .dead && way("2", of: bench)?.letter == 1)
+        #expect(outcome("2", of: bench)?.state == .dead && outcome("2", of: bench)?.letter == 1)
         #expect(trace("3", in: nil, of: bench).map(\.sequenceNumber) == [3])
         _ = bench.gate.purge("collect") { _ in }
         bench.settle()
         bench.sender.answer()
         bench.settle()
-        #expect(way("5", of: bench)?.state == .delivered)
+        #expect(outcome("5", of: bench)?.state == .delivered)
         try bench.restart()
         #expect(trace("1", of: bench).isEmpty)
     }
@@ -348,6 +350,6 @@ import Testing
         bench.settle()
         #expect(fault == .failed("no"))
         bench.store.readFault = nil
-        #expect(way("2", of: bench)?.state == .pending)
+        #expect(outcome("2", of: bench)?.state == .pending)
     }
 }

@@ -14,8 +14,8 @@ import Testing
         _ ids: [String], from first: SequenceNumber, in memory: inout TraceMemory, namespace: UInt32 = 1
     ) {
         var group = TraceGroup(expecting: ids.count)
-        for (place, id) in ids.enumerated() {
-            let number = first + SequenceNumber(place)
+        for (index, id) in ids.enumerated() {
+            let number = first + SequenceNumber(index)
             Array(id.utf8).withUnsafeBytes { id in
                 Array(#""order \u00e9""#.utf8).withUnsafeBytes { name in
                     memory.accepted(
@@ -190,9 +190,9 @@ import Testing
         var words = InternedTexts(most: 4, hash: TraceHash(seed: 3))
         let numbers = (0..<30).map { words.number(of: "w\($0)") }
         #expect(Set(numbers).count == 30 && !numbers.contains(0))
-        for (place, number) in numbers.enumerated() {
+        for (index, number) in numbers.enumerated() {
             let word = words[number]
-            #expect(word == nil || word == "w\(place)")
+            #expect(word == nil || word == "w\(index)")
         }
         #expect(words[numbers[29]] == "w29" && words[numbers[0]] == nil && words.all.count <= 8)
         #expect(words.number(of: "w29") == numbers[29])
@@ -209,7 +209,7 @@ import Testing
         count.take(chunk)
         count.take(nil)
         #expect(count.isOver && count.counts == [1: 2])
-        #expect([5, 7, 9].map { place in count.count(before: place) { $0 == 1 } } == [1, 2, 2])
+        #expect([5, 7, 9].map { index in count.count(before: index) { $0 == 1 } } == [1, 2, 2])
         #expect(count.count(before: 9) { _ in false } == 0)
         var nothing = EventScan(for: [Array("a".utf8)], after: 6, through: 9)
         nothing.take(nil)
@@ -222,9 +222,9 @@ enum TraceChunks {
     /// - Parameter ids: Ids as JSON strings.
     static func of(_ ids: [String], from first: SequenceNumber) -> Chunk {
         var writer = RecordWriter()
-        for (place, id) in ids.enumerated() {
-            let number = first + SequenceNumber(place)
-            append(id, number, key: place % 2 == 0 ? nil : #""k,\"event\":""#, to: &writer)
+        for (index, id) in ids.enumerated() {
+            let number = first + SequenceNumber(index)
+            append(id, number, key: index % 2 == 0 ? nil : #""k,\"event\":""#, to: &writer)
         }
         return Chunk(bytes: writer.take(), lastSequenceNumber: first + SequenceNumber(ids.count) - 1)
     }

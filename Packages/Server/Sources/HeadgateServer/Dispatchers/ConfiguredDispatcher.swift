@@ -77,16 +77,16 @@ extension SettingsReader {
     private static let mostWords = 64
 
     /// Reads true, false, or a list of reason words (Behaviour D13).
-    fileprivate func annotateQueued(_ key: String, into place: inout AnnotateQueued) {
+    fileprivate func annotateQueued(_ key: String, into target: inout AnnotateQueued) {
         guard let item = item(key) else { return }
         if let isOn = item.get(as: Bool.self) {
-            place = isOn ? .all : .none
+            target = isOn ? .all : .none
         } else if case .array(let items) = item, items.count <= SettingsReader.mostWords {
             let words = items.compactMap { item in
                 String(dataItem: item).flatMap { (1...BarrierName.longest).contains($0.utf8.count) ? $0 : nil }
             }
             guard words.count == items.count else { return fault(key, "", SettingsReader.mustBeAnnotation) }
-            place = words.isEmpty ? .none : .words(Set(words))
+            target = words.isEmpty ? .none : .words(Set(words))
         } else {
             fault(key, "", SettingsReader.mustBeAnnotation)
         }
@@ -94,20 +94,20 @@ extension SettingsReader {
 
     private static let mustBeAnnotation = "must be true, false, or a list of no more than \(mostWords) reason words"
 
-    /// Reads the place at which a new dispatcher starts (Behaviour R4).
-    fileprivate func start(_ key: String, into place: inout DispatcherStart) {
+    /// Reads the start of a new dispatcher (Behaviour R4).
+    fileprivate func start(_ key: String, into start: inout DispatcherStart) {
         guard let item = item(key) else { return }
         switch String(dataItem: item) {
-        case "newest": place = .newest
-        case "oldest": place = .oldest
+        case "newest": start = .newest
+        case "oldest": start = .oldest
         case let text?:
             guard let target = RewindTarget(text: text) else { return fault(key, "", SettingsReader.mustBeStart) }
-            place = .at(target)
+            start = .at(target)
         case nil:
             guard let number = Int(dataItem: item), number >= 1 else {
                 return fault(key, "", SettingsReader.mustBeStart)
             }
-            place = .at(.sequenceNumber(SequenceNumber(number)))
+            start = .at(.sequenceNumber(SequenceNumber(number)))
         }
     }
 

@@ -58,13 +58,13 @@ struct Authority: Equatable {
     let port: Int?
 
     init(_ text: Substring) throws(Endpoint.Fault) {
-        let (userInfo, place) = Authority.splitUserInfo(text)
+        let (userInfo, hostAndPort) = Authority.splitUserInfo(text)
         // Libraries disagree on which `@` ends the user's name.
         guard userInfo?.contains("@") != true else {
             throw Endpoint.Fault(message: "must have no `@` in the user's name and password; write it as %40")
         }
-        let (host, port) = try Authority.splitPort(place)
-        guard Authority.isHost(host, inBrackets: place.hasPrefix("[")) else {
+        let (host, port) = try Authority.splitPort(hostAndPort)
+        guard Authority.isHost(host, inBrackets: hostAndPort.hasPrefix("[")) else {
             throw Endpoint.Fault(message: "must be a URL with a host")
         }
         self.userInfo = userInfo.map(String.init)
@@ -77,20 +77,20 @@ struct Authority: Equatable {
         HostAddress(host).isLoopback
     }
 
-    private static func splitUserInfo(_ authority: Substring) -> (userInfo: Substring?, place: Substring) {
+    private static func splitUserInfo(_ authority: Substring) -> (userInfo: Substring?, hostAndPort: Substring) {
         guard let at = authority.lastIndex(of: "@") else { return (nil, authority) }
         return (authority[..<at], authority[authority.index(after: at)...])
     }
 
-    private static func splitPort(_ place: Substring) throws(Endpoint.Fault) -> (host: Substring, port: Int?) {
-        if place.hasPrefix("[") {
-            let host = place.dropFirst().prefix { $0 != "]" }
-            let behind = place[host.endIndex...]
+    private static func splitPort(_ hostAndPort: Substring) throws(Endpoint.Fault) -> (host: Substring, port: Int?) {
+        if hostAndPort.hasPrefix("[") {
+            let host = hostAndPort.dropFirst().prefix { $0 != "]" }
+            let behind = hostAndPort[host.endIndex...]
             guard behind.hasPrefix("]") else { throw Endpoint.Fault(message: "has a `[` without its `]`") }
             return (host, try port(behind.dropFirst()))
         }
-        let host = place.prefix { $0 != ":" }
-        return (host, try port(place[host.endIndex...]))
+        let host = hostAndPort.prefix { $0 != ":" }
+        return (host, try port(hostAndPort[host.endIndex...]))
     }
 
     /// Reads a port like `:8080`. Returns nil for an empty text.

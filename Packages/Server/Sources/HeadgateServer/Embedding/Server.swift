@@ -34,7 +34,7 @@ public actor Server {
         let service = try Service(loop: loop, configuration: configuration, loaded: loaded)
         try service.listen()
         self.service = service
-        return loaded.places.socket
+        return loaded.paths.socket
     }
 
     /// Logs the reason why the server does not start, if the settings ask for a log in JSON.

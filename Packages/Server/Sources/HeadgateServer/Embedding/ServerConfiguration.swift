@@ -152,15 +152,15 @@ public struct ServerConfiguration {
         }
         let own = file.patched(with: settings)
         do throws(SettingsFault) {
-            var places = try DaemonPaths.find(options: options, settings: own, environment: environment, userID: userID)
+            var paths = try DaemonPaths.find(options: options, settings: own, environment: environment, userID: userID)
             // An inherited socket has the path that its creator gave it.
-            if let first = inherited.first { places.socket = SocketActivation.path(of: first) ?? places.socket }
-            if !opensSocket { places.socket = nil }
+            if let first = inherited.first { paths.socket = SocketActivation.path(of: first) ?? paths.socket }
+            if !opensSocket { paths.socket = nil }
             let keyring: Keyring?
             do throws(StartFault) { keyring = try self.keyring(own) } catch {
                 throw SettingsFault(path: error.path, message: error.message)
             }
-            return read(file, places, try persisted(places, keyring), keyring)
+            return read(file, paths, try persisted(paths, keyring), keyring)
         } catch {
             // Reports the faults of the settings too, not only the missing path.
             var findings = Settings.read(own, vocabulary: vocabulary).findings
@@ -170,22 +170,22 @@ public struct ServerConfiguration {
     }
 
     private func read(
-        _ file: DataObject, _ places: DaemonPaths, _ persisted: DataObject?, _ keyring: Keyring?
+        _ file: DataObject, _ paths: DaemonPaths, _ persisted: DataObject?, _ keyring: Keyring?
     ) -> Result<LoadedSettings, RefusedSettings> {
         let source = file.patched(with: settings).patched(with: persisted ?? [:])["remote"]
         let url = source.flatMap(DataObject.init(dataItem:))?.get(key: "url", as: String.self)
-        let copy = url.flatMap { RemoteSettingsCopy(directory: places.dataDirectory, keyring: keyring).read(url: $0) }
+        let copy = url.flatMap { RemoteSettingsCopy(directory: paths.dataDirectory, keyring: keyring).read(url: $0) }
         let start = StartSettings(
-            check: settingsCheck(places), file: file, program: settings, remote: copy?.settings,
+            check: settingsCheck(paths), file: file, program: settings, remote: copy?.settings,
             persisted: persisted ?? [:])
-        let (outcome, found) = (start.resolve(), places.findings)
+        let (outcome, found) = (start.resolve(), paths.findings)
         guard let settings = outcome.reading.settings, found.faults.isEmpty else {
             var findings = found
             findings.add(outcome.reading.findings)
             return .failure(RefusedSettings(findings: findings))
         }
         var loaded = LoadedSettings(
-            layers: outcome.layers, reading: outcome.reading, settings: settings, places: places,
+            layers: outcome.layers, reading: outcome.reading, settings: settings, paths: paths,
             persisted: persisted ?? [:], leftOut: outcome.leftOut, refusedRemote: outcome.refusedRemote,
             remoteFaults: outcome.remoteFaults)
         loaded.keyring = keyring
@@ -199,9 +199,9 @@ public struct ServerConfiguration {
     }
 
     /// Reads the persisted settings. Returns nil if the file is damaged.
-    private func persisted(_ places: DaemonPaths, _ keyring: Keyring?) throws(SettingsFault) -> DataObject? {
+    private func persisted(_ paths: DaemonPaths, _ keyring: Keyring?) throws(SettingsFault) -> DataObject? {
         do throws(DiskFault) {
-            return try PersistedSettings(directory: places.dataDirectory, on: settingsDisk, keyring: keyring).read()
+            return try PersistedSettings(directory: paths.dataDirectory, on: settingsDisk, keyring: keyring).read()
         } catch {
             let message = error.storeFault("the settings persisted with config.set cannot be read").message
             throw SettingsFault(path: "", message: message)
@@ -209,11 +209,11 @@ public struct ServerConfiguration {
     }
 
     /// Returns the check of settings for a service with these paths.
-    func settingsCheck(_ places: DaemonPaths) -> SettingsCheck {
+    func settingsCheck(_ paths: DaemonPaths) -> SettingsCheck {
         var check = SettingsCheck(
-            vocabulary: vocabulary, environment: environment, dataDirectory: places.dataDirectory)
+            vocabulary: vocabulary, environment: environment, dataDirectory: paths.dataDirectory)
         if let path = options.configuration { check.ownFiles[path] = "the daemon's configuration" }
-        if let path = places.socket { check.ownFiles[path] = "the daemon's socket" }
+        if let path = paths.socket { check.ownFiles[path] = "the daemon's socket" }
         return check
     }
 }
@@ -229,7 +229,7 @@ struct LoadedSettings {
     var layers: SettingsLayers
     var reading: SettingsReading
     var settings: Settings
-    var places: DaemonPaths
+    var paths: DaemonPaths
     /// The settings that `config.set` persisted, with the parts that do not apply.
     var persisted: DataObject = [:]
     /// The persisted parts that do not apply, with the reason.

@@ -184,8 +184,8 @@ struct LogLine: Equatable, Sendable {
     /// The line as a text for people.
     var text: String {
         let filled = kind.pattern.split(separator: "{", omittingEmptySubsequences: false).enumerated().map {
-            place, part in
-            guard place > 0, let end = part.firstIndex(of: "}") else { return String(part) }
+            index, part in
+            guard index > 0, let end = part.firstIndex(of: "}") else { return String(part) }
             return words(String(part[..<end])) + part[part.index(after: end)...]
         }
         guard times > 1, let span else { return filled.joined() }

@@ -50,7 +50,7 @@ final class NetworkMonitor {
     private var watch: NetworkWatch?
     private var told = NetworkState.unknown
 
-    /// Makes a monitor whose caller passes the kernel's reports to ``kernelTold(_:)``.
+    /// Makes a monitor whose caller passes the kernel's reports to ``kernelReported(_:)``.
     init(probe: NetworkProbe?, onChange: @escaping (NetworkState) -> Void) {
         self.probe = probe
         self.onChange = onChange
@@ -70,12 +70,12 @@ final class NetworkMonitor {
         watch = NetworkWatch(
             on: loop, requiresDefaultRoute: settings.requiresDefaultRoute,
             kinds: InterfaceKinds(overrides: settings.interfaceKinds), socket: socket
-        ) { [weak self] in self?.kernelTold($0) }
+        ) { [weak self] in self?.kernelReported($0) }
         if watch == nil { return nil }
     }
 
     /// Takes a state from the kernel. It overrides an earlier result of the probe.
-    func kernelTold(_ state: NetworkState) {
+    func kernelReported(_ state: NetworkState) {
         tell(state)
         guard state == .disconnected else { return probe?.stop() ?? () }
         probe?.start { [weak self] in self?.tell(.connected(.other)) }

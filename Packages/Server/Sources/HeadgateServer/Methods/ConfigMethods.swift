@@ -4,7 +4,7 @@ import HeadgateWire
 /// The methods `config.get`, `config.set` and `config.reload`.
 struct ConfigMethods: MethodFamily {
     let control: SettingsControl
-    let places: DaemonPaths
+    let paths: DaemonPaths
 
     private static let get = FamilyMethod<Self>(
         "config.get", .observe, "Returns the settings in force, or those of one layer, with secrets replaced by ***.",
@@ -15,7 +15,7 @@ struct ConfigMethods: MethodFamily {
         guard let layer else {
             return call.reply.answer(
                 SettingsDisplay.inForce(
-                    parts.control.effective, places: parts.places, secrets: parts.control.inForce.secrets))
+                    parts.control.effective, paths: parts.paths, secrets: parts.control.inForce.secrets))
         }
         call.reply.answer(SettingsDisplay.blanked(parts.control.layers[layer], secrets: parts.control.inForce.secrets))
     }

@@ -57,14 +57,14 @@ struct ConnectionMethods: MethodFamily {
     }
 
     private static let greeting = OutputShape<(session: String, limits: Limits)>.object([
-        .required("server", server, { _ in }), .required("protocol", .place, { _ in protocolNumber }),
+        .required("server", server, { _ in }), .required("protocol", .positive, { _ in protocolNumber }),
         .required("session", .name, \.session),
         .required("limits", OutputShape(.dictionary(.count)) { $1.object($0) }, \.limits.object),
     ])
 
     private static let server = OutputShape<Void>.object([
         .required("name", .name, { "headgate" }), .required("version", .name, { Version.current }),
-        .required("pid", .place, { getpid() }),
+        .required("pid", .positive, { getpid() }),
     ])
 
     // MARK: rights

@@ -17,7 +17,7 @@ struct DeadLetterMethods: MethodFamily {
     ) { parts, call, dispatcher, limit, after throws(RPCError) in
         let (reply, gate) = (call.reply, parts.gate)
         let isKnown = gate.deadLetters.read(
-            of: dispatcher, after: LetterNumber(after), limit: limit, isWanted: { reply.isWaiting }
+            of: dispatcher, after: DeadLetterNumber(after), limit: limit, isWanted: { reply.isWaiting }
         ) { [gate] result in
             switch result {
             case .success(let letters): reply.answer(page, (letters, gate.dispatchers))
@@ -30,7 +30,7 @@ struct DeadLetterMethods: MethodFamily {
     private static let dispatcher = Field(optional: "dispatcher", .string, "only dead letters of this dispatcher")
     private static let letters = Field(
         optional: "letters", numbers, "the numbers of dead letters; without them and without a dispatcher, all")
-    private static let numbers = Shape<[Int]>.array(of: .integer).map { Set($0.map { LetterNumber($0) }) }
+    private static let numbers = Shape<[Int]>.array(of: .integer).map { Set($0.map { DeadLetterNumber($0) }) }
     private static let count = OutputShape<Int>.object([.required("count", .count, \.self)])
 
     private static let requeue = FamilyMethod<Self>(
@@ -63,24 +63,25 @@ struct DeadLetterMethods: MethodFamily {
         guard isKnown else { throw .unknownDispatcher(dispatcher ?? "") }
     }
 
-    private static let page = OutputShape<(page: LetterPage, dispatchers: Dispatchers)>.object([
+    private static let page = OutputShape<(page: StoredDeadLetterPage, dispatchers: Dispatchers)>.object([
         .required(
             "dead_letters", .array(letter),
             { all in
                 all.page.letters.map { ($0.number, $0.letter, all.dispatchers.id(of: $0.letter.dispatcher)) }
             }),
-        .required("next", .nullable(.place), \.page.next, "the `after` of the next page; null at the end"),
+        .required("next", .nullable(.positive), \.page.next, "the `after` of the next page; null at the end"),
     ])
 
-    private static let letter = OutputShape<(number: LetterNumber, letter: DeadLetter, dispatcher: String?)>.object([
-        .required("letter", .place, \.number), .required("dispatcher", .nullable(.name), \.dispatcher),
-        .required("reason", .word, \.letter.reason),
-        .required("status", .nullable(.count), \.letter.status, "the status of the last answer"),
-        .required("answer", .nullable(.text), \.letter.answer, "the beginning of the last answer"),
-        .required("attempts", .count, \.letter.attempts),
-        .required("first_failed_at", .time, \.letter.firstFailedAt), .required("died_at", .time, \.letter.diedAt),
-        .required("event", .json(.anyObject), \.letter.requeuedEvent),
-    ]).named("DeadLetter")
+    private static let letter = OutputShape<(number: DeadLetterNumber, letter: DeadLetter, dispatcher: String?)>.object(
+        [
+            .required("letter", .positive, \.number), .required("dispatcher", .nullable(.name), \.dispatcher),
+            .required("reason", .word, \.letter.reason),
+            .required("status", .nullable(.count), \.letter.status, "the status of the last answer"),
+            .required("answer", .nullable(.text), \.letter.answer, "the beginning of the last answer"),
+            .required("attempts", .count, \.letter.attempts),
+            .required("first_failed_at", .time, \.letter.firstFailedAt), .required("died_at", .time, \.letter.diedAt),
+            .required("event", .json(.anyObject), \.letter.requeuedEvent),
+        ]).named("DeadLetter")
 
     static let methods = [list, requeue, purge]
 }

@@ -55,7 +55,7 @@ struct QueueMethods: MethodFamily {
 
     private static let page = OutputShape<QueuePage>.object([
         .required("events", .array(.json(.anyObject)), \.events),
-        .required("next", .nullable(.place), \.next, "the `after` of the next page; null at the end"),
+        .required("next", .nullable(.positive), \.next, "the `after` of the next page; null at the end"),
     ])
 
     private static let purged = OutputShape<Int>.object([.required("purged", .count, \.self)])

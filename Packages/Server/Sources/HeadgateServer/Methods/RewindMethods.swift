@@ -48,7 +48,7 @@ struct RewindMethods: MethodFamily {
 
     private static let rewound = OutputShape<RewindAnswer>.object([
         .required(
-            "first_seq", .place, \.firstSequenceNumber,
+            "first_seq", .positive, \.firstSequenceNumber,
             "the sequence number of the first event that is pending again"),
         .required("events", .count, \.events, "the number of events that are pending again"),
         .required(

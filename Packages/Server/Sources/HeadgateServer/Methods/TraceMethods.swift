@@ -45,22 +45,22 @@ struct TraceMethods: MethodFamily {
     private static let event = OutputShape<(id: String, event: TracedEvent)>.object([
         .required("id", .name, \.id),
         .required("namespace", .nullable(.text), \.event.namespace, "null if it is no longer known"),
-        .required("seq", .place, \.event.sequenceNumber),
+        .required("seq", .positive, \.event.sequenceNumber),
         .required("event", .nullable(.text), \.event.name, "the event's name"),
         .required("received_at", .nullable(.time), \.event.receivedAt),
-        .required("dispatchers", .dictionary(way), { $0.event.dispatchers.map { ($0.dispatcher, $0) } }),
+        .required("dispatchers", .dictionary(dispatcherTrace), { $0.event.dispatchers.map { ($0.dispatcher, $0) } }),
     ])
 
-    private static let way = OutputShape<TracedWay>.object([
+    private static let dispatcherTrace = OutputShape<DispatcherTrace>.object([
         .required("state", .word, \.state),
         .required("at", .nullable(.time), \.at, "the time of the outcome, or of the attempt in flight"),
         .required("attempts", .nullable(.count), \.attempts, "the number of attempts, including the last one"),
         .required("last_error", .nullable(.text), \.lastError, "the last error"),
         .required("ahead", .nullable(.count), \.ahead, "the number of events of the dispatcher ahead of it"),
         .required("blocked_by", .array(.name), \.blockedBy, "the ids of the barriers that block the dispatcher"),
-        .required("letter", .nullable(.place), \.letter, "the number of its dead letter"),
+        .required("letter", .nullable(.positive), \.letter, "the number of its dead letter"),
         .required("replayed", .bool, \.isReplayed, "true if a rewind made the event pending again"),
-    ]).named("TracedWay")
+    ]).named("DispatcherTrace")
 
     static let methods = [trace]
 }

@@ -14,7 +14,7 @@ struct TrackMethods: MethodFamily {
         "track", .track, "Tracks an event. The answer comes once the event is stored.",
         readingItself: EventReader.members,
         result: .object([
-            .required("id", .name), .optional("seq", .place, "its sequence number, in the order of receipt"),
+            .required("id", .name), .optional("seq", .positive, "its sequence number, in the order of receipt"),
             .optional("duplicate", .bool, "true: an event with this id was already stored; this one is not stored"),
             .optional("unrouted", .bool, "true: no dispatcher accepts the event, so it is not stored"),
         ]), reasons: reasons
@@ -31,8 +31,8 @@ struct TrackMethods: MethodFamily {
         "track_many", .track, "Tracks several events atomically: all are stored, or none.",
         readingItself: [.required("events", .array(.named("TrackedEvent", .object(EventReader.members))))],
         result: .object([
-            .required("ids", .array(.name)), .optional("first_seq", .place, "absent if all events are unrouted"),
-            .optional("last_seq", .place, "likewise"), .required("duplicates", .count),
+            .required("ids", .array(.name)), .optional("first_seq", .positive, "absent if all events are unrouted"),
+            .optional("last_seq", .positive, "likewise"), .required("duplicates", .count),
             .required("unrouted", .count),
         ]), reasons: reasons
     ) { parts, call, params throws(RPCError) in

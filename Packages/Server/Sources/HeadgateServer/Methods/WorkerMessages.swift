@@ -6,7 +6,7 @@ enum WorkerMessages {
         "dispatch",
         "A batch for a worker. If the answer is an error, or does not come within the lease, the daemon sends the batch again.",
         params: [
-            .required("dispatcher", .name), .required("batch", .name), .required("attempt", .place),
+            .required("dispatcher", .name), .required("batch", .name), .required("attempt", .positive),
             .required("events", .array(deliveredEvent)),
         ],
         result: .object([
@@ -19,9 +19,9 @@ enum WorkerMessages {
     private static let deliveredEvent = Schema.named(
         "DeliveredEvent",
         .object([
-            .required("id", .name), .required("seq", .place, "its sequence number, in the order of receipt"),
+            .required("id", .name), .required("seq", .positive, "its sequence number, in the order of receipt"),
             .required("event", .name), .required("time", .time), .required("received_at", .time),
-            .optional("key", .name), .required("attempt", .place, "the number of this attempt, from 1"),
+            .optional("key", .name), .required("attempt", .positive, "the number of this attempt, from 1"),
             .required("context", .anyObject, "the origin of the event"), .required("data", .anyObject),
         ]))
 }

@@ -101,7 +101,7 @@ struct SampleWriter {
         begin(labels)
         json.member("buckets")
         json.beginArray()
-        for (bound, count) in zip(histogram.scale.boundsAsTold, histogram.cumulative) {
+        for (bound, count) in zip(histogram.scale.scaledBounds, histogram.cumulative) {
             json.element()
             json.raw("[")
             json.raw(verbatim: bound)
@@ -115,7 +115,7 @@ struct SampleWriter {
         json.raw("]")
         json.endArray()
         json.member("sum")
-        json.raw(verbatim: histogram.sumAsTold.description)
+        json.raw(verbatim: histogram.scaledSum.description)
         json.member("count", histogram.count)
         json.endObject()
     }

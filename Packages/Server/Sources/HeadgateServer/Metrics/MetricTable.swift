@@ -123,20 +123,20 @@ enum MetricTable {
             .each(.counter, "\(counter.name)_total", counter.meaning.capitalized) { .whole($0.counters[counter]) }
         }
 
-    private static let way: [StaticString] = ["barrier", "dispatcher"]
+    private static let pair: [StaticString] = ["barrier", "dispatcher"]
 
     private static let barriers: [Metric] = [
         Metric(
             .gauge, "headgate_barrier_closed", "1 while the barrier is closed for the dispatcher, flushable or not",
-            labels: way
+            labels: pair
         ) { reading, writer in
-            for way in reading.ways { writer.sample(way.labels, .flag(way.time.isClosed)) }
+            for pair in reading.blockedPairs { writer.sample(pair.labels, .flag(pair.time.isClosed)) }
         },
         Metric(
             .counter, "headgate_barrier_closed_seconds_total",
-            "Total time for which the barrier was closed for the dispatcher", unit: .seconds, labels: way
+            "Total time for which the barrier was closed for the dispatcher", unit: .seconds, labels: pair
         ) { reading, writer in
-            for way in reading.ways { writer.sample(way.labels, .seconds(way.time.total(at: reading.now))) }
+            for pair in reading.blockedPairs { writer.sample(pair.labels, .seconds(pair.time.total(at: reading.now))) }
         },
     ]
 

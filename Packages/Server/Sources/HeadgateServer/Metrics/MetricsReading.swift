@@ -13,7 +13,7 @@ struct MetricsReading {
     let dispatchers: [DispatcherSummary]
     let measures: [(dispatcher: String, measures: DispatcherMeasures)]
     let orphans: [OrphanSummary]
-    let ways: [BlockedPair]
+    let blockedPairs: [BlockedPair]
     let store: StoreReading
     let acknowledging: Histogram
     let syncing: Histogram

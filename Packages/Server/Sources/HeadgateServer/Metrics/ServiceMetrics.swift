@@ -11,7 +11,7 @@ extension MetricsReading {
         dispatchers = gate.dispatcherSummaries
         measures = gate.dispatcherMeasures
         orphans = gate.dispatchers.orphanSummaries
-        ways = gate.closedTimes
+        blockedPairs = gate.closedTimes
         let store = gate.events.store
         self.store = StoreReading(
             kind: store.kind, durability: service.control.atStart.durability.rawValue, live: gate.stored,

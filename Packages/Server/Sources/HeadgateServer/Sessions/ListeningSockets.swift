@@ -13,7 +13,7 @@ final class ListeningSockets {
     private var inheritedPaths: [String] = []
     private var timer: LoopTimer?
     /// A Boolean value that says whether the log has already reported that a file cannot be created.
-    private var isToldAway = false
+    private var isLossLogged = false
 
     /// The time between two checks of the files.
     private static let interval = Duration.seconds(1)
@@ -62,12 +62,12 @@ final class ListeningSockets {
     private func open(_ path: String, on loop: EventLoop) -> Bool {
         do throws(TransportError) {
             add(try UnixListener(path: path, on: loop, waiting: false, onConnection: accept))
-            isToldAway = false
+            isLossLogged = false
             log.tell(.socketRenewed, ["socket": .string(path)])
             return true
         } catch {
-            if !isToldAway { log.tell(.socketLost, ["socket": .string(path), "cause": .string("\(error)")]) }
-            isToldAway = true
+            if !isLossLogged { log.tell(.socketLost, ["socket": .string(path), "cause": .string("\(error)")]) }
+            isLossLogged = true
             return false
         }
     }

@@ -14,7 +14,7 @@ final class Reply {
     /// Called once with the end of the call, or nil. The call of a method that changes the service is logged by it.
     var onEnd: ((Operation.Outcome) -> Void)?
     /// The index of the reply in ``WaitingReplies``, or nil if it is not there.
-    var place: Int?
+    var index: Int?
 
     /// Begins a call.
     /// - Parameters:
@@ -140,23 +140,23 @@ struct WaitingReplies {
     var count: Int { replies.count }
 
     mutating func add(_ reply: Reply) {
-        reply.place = replies.count
+        reply.index = replies.count
         replies.append(reply)
     }
 
     /// Removes a reply, if it is there. The last reply moves to its index, because they have no order.
     mutating func remove(_ reply: Reply) {
-        guard let place = reply.place else { return }
-        reply.place = nil
+        guard let index = reply.index else { return }
+        reply.index = nil
         let last = replies.removeLast()
         guard last !== reply else { return }
-        replies[place] = last
-        last.place = place
+        replies[index] = last
+        last.index = index
     }
 
     /// Removes and returns all replies.
     mutating func takeAll() -> [Reply] {
-        for reply in replies { reply.place = nil }
+        for reply in replies { reply.index = nil }
         defer { replies = [] }
         return replies
     }

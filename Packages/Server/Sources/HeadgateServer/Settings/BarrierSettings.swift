@@ -84,9 +84,9 @@ extension SettingsReader {
 
     private func scopes(_ key: String, _ items: [DataItem]) -> [BarrierScope] {
         var scopes: [BarrierScope] = []
-        for (place, item) in items.enumerated() {
+        for (index, item) in items.enumerated() {
             guard let word = String(dataItem: item), !word.isEmpty else {
-                fault(key, "[\(place)]", "must be `all` or the id of a dispatcher")
+                fault(key, "[\(index)]", "must be `all` or the id of a dispatcher")
                 continue
             }
             let scope = BarrierScope(rawValue: word)

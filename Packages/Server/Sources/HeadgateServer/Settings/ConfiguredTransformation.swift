@@ -20,12 +20,12 @@ struct ConfiguredTransformation: Sendable, Equatable {
 }
 
 extension ConfiguredTransformation {
-    init(_ reader: SettingsReader, place: Int, rules: RuleReader, dispatcherIDs: Set<String>, own: Set<String>) {
-        let id = reader.string("id") ?? "[\(place)]"
+    init(_ reader: SettingsReader, index: Int, rules: RuleReader, dispatcherIDs: Set<String>, own: Set<String>) {
+        let id = reader.string("id") ?? "[\(index)]"
         if id.isEmpty { reader.fault("id", "", "must not be empty") }
         settings = TransformationSettings(
             id: id, transformerId: id, scopes: reader.transformationScopes("scopes", dispatcherIDs: dispatcherIDs),
-            order: reader.value("order", Double.self, mustBe: "a number") ?? Double(place),
+            order: reader.value("order", Double.self, mustBe: "a number") ?? Double(index),
             when: rules.rule("when", in: reader), dropsOnError: reader.dropsOnError("on_error"))
         work = reader.work(own: own)
     }
@@ -37,14 +37,14 @@ extension Settings {
     mutating func readTransformations(_ reader: SettingsReader, rules: RuleReader, own: Set<String>) {
         let dispatcherIDs = Set(dispatcherIDs)
         var ids: Set<String> = []
-        for (place, item) in (reader.array("transformations", most: Limits.mostRules) ?? []).enumerated() {
+        for (index, item) in (reader.array("transformations", most: Limits.mostRules) ?? []).enumerated() {
             guard let object = DataObject(dataItem: item) else {
-                reader.fault("transformations", "[\(place)]", "must be an object")
+                reader.fault("transformations", "[\(index)]", "must be an object")
                 continue
             }
-            let entry = reader.reader(object, at: "transformations[\(place)]")
+            let entry = reader.reader(object, at: "transformations[\(index)]")
             let transformation = ConfiguredTransformation(
-                entry, place: place, rules: rules, dispatcherIDs: dispatcherIDs, own: own)
+                entry, index: index, rules: rules, dispatcherIDs: dispatcherIDs, own: own)
             if !ids.insert(transformation.settings.id).inserted {
                 entry.fault("id", "", "is the id of an earlier transformation")
             }
@@ -141,12 +141,12 @@ extension SettingsReader {
     }
 
     private func paths(_ key: String, _ complaint: (EventPath) -> String?) -> [EventPath] {
-        (array(key) ?? []).enumerated().compactMap { place, item in
+        (array(key) ?? []).enumerated().compactMap { index, item in
             guard let text = String(dataItem: item) else {
-                fault(key, "[\(place)]", "must be a path, like data.user.id")
+                fault(key, "[\(index)]", "must be a path, like data.user.id")
                 return nil
             }
-            return path(text, at: key, suffix: "[\(place)]", complaint)
+            return path(text, at: key, suffix: "[\(index)]", complaint)
         }
     }
 

@@ -79,9 +79,9 @@ private struct Parser {
     }
 
     private mutating func take(
-        _ name: String, _ value: String?, into place: WritableKeyPath<DaemonOptions, String?>
+        _ name: String, _ value: String?, into option: WritableKeyPath<DaemonOptions, String?>
     ) throws(DaemonCommand.UsageFault) {
-        options[keyPath: place] = try self.value(name, value, options[keyPath: place])
+        options[keyPath: option] = try self.value(name, value, options[keyPath: option])
     }
 
     private mutating func value(

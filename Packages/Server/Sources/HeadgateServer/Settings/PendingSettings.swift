@@ -17,8 +17,8 @@ struct PendingSettings: Equatable {
 
     /// Removes the settings that a patch of the programmatic layer removes.
     mutating func remove(_ patch: DataObject) {
-        for place in leftOut.indices {
-            leftOut[place].patch = leftOut[place].patch.patched(with: patch.removals)
+        for index in leftOut.indices {
+            leftOut[index].patch = leftOut[index].patch.patched(with: patch.removals)
         }
         leftOut.removeAll { $0.part.patch(in: $0.patch) == nil }
     }
@@ -58,10 +58,10 @@ struct PendingSettings: Equatable {
             with[.remote] = remote
             steps.append((with, PendingSettings(leftOut: leftOut)))
         }
-        for (place, part) in leftOut.enumerated() {
+        for (index, part) in leftOut.enumerated() {
             var (with, rest) = (layers, self)
             with.putBeneath(part.patch)
-            rest.leftOut.remove(at: place)
+            rest.leftOut.remove(at: index)
             steps.append((with, rest))
         }
         return steps

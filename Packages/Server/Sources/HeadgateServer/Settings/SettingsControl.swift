@@ -37,9 +37,9 @@ final class SettingsControl {
 
     init(_ loaded: LoadedSettings, installer: SettingsInstaller) {
         self.installer = installer
-        check = installer.configuration.settingsCheck(loaded.places)
+        check = installer.configuration.settingsCheck(loaded.paths)
         file = PersistedSettings(
-            directory: loaded.places.dataDirectory, on: installer.configuration.settingsDisk, keyring: loaded.keyring)
+            directory: loaded.paths.dataDirectory, on: installer.configuration.settingsDisk, keyring: loaded.keyring)
         keyring = loaded.keyring
         layers = loaded.layers
         inForce = loaded.settings

@@ -10,9 +10,9 @@ public enum SettingsDisplay {
 
     /// Returns the settings in force: the merged layers, the defaults of sections, and the paths of socket and data.
     /// - Parameter secrets: the key paths of further secrets.
-    public static func inForce(_ effective: DataObject, places: DaemonPaths, secrets: Set<String> = []) -> DataObject {
+    public static func inForce(_ effective: DataObject, paths: DaemonPaths, secrets: Set<String> = []) -> DataObject {
         let found: DataObject = [
-            "socket": places.socket.map { .string($0) } ?? .null, "data_dir": .string(places.dataDirectory),
+            "socket": paths.socket.map { .string($0) } ?? .null, "data_dir": .string(paths.dataDirectory),
         ]
         // The paths in use depend on the command line, too, which overrides the settings.
         return blanked(Settings().sections.patched(with: effective).patched(with: found), secrets: secrets)
@@ -27,8 +27,10 @@ public enum SettingsDisplay {
     private static func blanked(_ object: DataObject, at path: String, _ secrets: Set<String>) -> DataObject {
         DataObject(
             object.map { key, value in
-                let place = path.isEmpty ? key : "\(path).\(key)"
-                return (key, secrets.contains(place) ? .string(blank) : blanked(value, key: key, at: place, secrets))
+                let keyPath = path.isEmpty ? key : "\(path).\(key)"
+                return (
+                    key, secrets.contains(keyPath) ? .string(blank) : blanked(value, key: key, at: keyPath, secrets)
+                )
             })
     }
 

@@ -88,10 +88,10 @@ public enum SettingsChange {
         paths(from: old, to: new, at: "")
     }
 
-    private static func paths(from old: DataObject, to new: DataObject, at place: String) -> [String] {
+    private static func paths(from old: DataObject, to new: DataObject, at parent: String) -> [String] {
         let keys = old.keys + new.keys.filter { old[$0] == nil }
         return keys.flatMap { key -> [String] in
-            let path = place.isEmpty ? key : "\(place).\(key)"
+            let path = parent.isEmpty ? key : "\(parent).\(key)"
             if case .object(let old)? = old[key], case .object(let new)? = new[key] {
                 return paths(from: old, to: new, at: path)
             }

@@ -91,13 +91,13 @@ extension SettingsReader {
         _ key: String, _ find: (String) -> UInt32?, _ found: (UInt32) -> Void
     ) -> [String] {
         var names: [String] = []
-        for (place, item) in (array(key, most: Limits.mostRules) ?? []).enumerated() {
+        for (index, item) in (array(key, most: Limits.mostRules) ?? []).enumerated() {
             guard let name = String(dataItem: item), !name.isEmpty else {
-                fault(key, "[\(place)]", "must be a name")
+                fault(key, "[\(index)]", "must be a name")
                 continue
             }
             guard let number = find(name) else {
-                fault(key, "[\(place)]", "`\(name)` is not known to this system")
+                fault(key, "[\(index)]", "`\(name)` is not known to this system")
                 continue
             }
             names.append(name)

@@ -15,18 +15,18 @@ final class ServiceStore {
 
     /// - Parameter loop: the loop to which a store on disk answers. Without a loop the store is in memory, and no directory is touched.
     init(
-        _ makeStore: ((any Scheduler) -> any EventStore)?, settings: Settings, places: DaemonPaths,
+        _ makeStore: ((any Scheduler) -> any EventStore)?, settings: Settings, paths: DaemonPaths,
         scheduler: any Scheduler, loop: EventLoop?, log: Log, keyring: Keyring?
     ) {
-        (directoryPath, self.keyring) = (loop == nil ? nil : places.dataDirectory, keyring)
+        (directoryPath, self.keyring) = (loop == nil ? nil : paths.dataDirectory, keyring)
         if let makeStore {
             (store, kind) = (makeStore(scheduler), nil)
         } else if let loop, settings.durability != .memory {
             kind = settings.storeKind
             store =
                 switch settings.storeKind {
-                case .log: ServiceStore.log(settings, places, loop, log, keyring)
-                case .sqlite: ServiceStore.database(settings, places, loop, log)
+                case .log: ServiceStore.log(settings, paths, loop, log, keyring)
+                case .sqlite: ServiceStore.database(settings, paths, loop, log)
                 }
         } else {
             (store, kind) = (MemoryEventStore(scheduler: scheduler), nil)
@@ -34,26 +34,26 @@ final class ServiceStore {
     }
 
     private static func log(
-        _ settings: Settings, _ places: DaemonPaths, _ loop: EventLoop, _ log: Log, _ keyring: Keyring?
+        _ settings: Settings, _ paths: DaemonPaths, _ loop: EventLoop, _ log: Log, _ keyring: Keyring?
     ) -> DiskEventStore {
-        var options = DiskEventStore.Options(directory: places.dataDirectory, durability: settings.durability)
+        var options = DiskEventStore.Options(directory: paths.dataDirectory, durability: settings.durability)
         options.keyring = keyring
         options.mostRecentIDs = settings.store.dedupeIDs
         let store = DiskEventStore(options: options, loop: loop)
         // Each dispatcher that misses the lost events counts them.
         store.onRenewal = { lost in
             log.tell(
-                .storeRenewed, ["directory": .string(places.dataDirectory), "events": .number(DataNumber(lost))])
+                .storeRenewed, ["directory": .string(paths.dataDirectory), "events": .number(DataNumber(lost))])
         }
         store.onQuarantine = { log.tell(.storeDamaged, ["count": .number(DataNumber($0))]) }
         return store
     }
 
     private static func database(
-        _ settings: Settings, _ places: DaemonPaths, _ loop: EventLoop, _ log: Log
+        _ settings: Settings, _ paths: DaemonPaths, _ loop: EventLoop, _ log: Log
     ) -> SQLiteEventStore {
         var options = SQLiteEventStore.Options(
-            path: StoredKind.database(in: places.dataDirectory), isSynced: settings.durability == .full)
+            path: StoredKind.database(in: paths.dataDirectory), isSynced: settings.durability == .full)
         options.mostRecentIDs = settings.store.dedupeIDs
         options.wall = { Timestamp.ofSystem.milliseconds }
         let store = SQLiteEventStore(options: options) { loop.submit($0) }

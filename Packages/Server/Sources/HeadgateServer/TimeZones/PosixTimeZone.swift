@@ -58,12 +58,12 @@ struct YearlyMoment: Equatable {
 
     private func days(in year: Int) -> Int {
         switch day {
-        case .ofYear(let place): return YearlyMoment.days(year, 1) + place
-        case .ofCommonYear(let place):
+        case .ofYear(let day): return YearlyMoment.days(year, 1) + day
+        case .ofCommonYear(let day):
             let march = YearlyMoment.days(year, 3)
             // Days from March on are counted from the first of March, and days before it from the first of January. So
             // a leap day does not count.
-            return place > 59 ? march + place - 60 : YearlyMoment.days(year, 1) + place - 1
+            return day > 59 ? march + day - 60 : YearlyMoment.days(year, 1) + day - 1
         case .weekday(let month, let week, let weekday):
             let first = YearlyMoment.days(year, month)
             let next = month == 12 ? YearlyMoment.days(year + 1, 1) : YearlyMoment.days(year, month + 1)

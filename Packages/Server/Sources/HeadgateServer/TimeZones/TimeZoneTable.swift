@@ -71,7 +71,7 @@ extension TimeZoneTable {
 /// Reads the bytes of a TZif file from the first to the last.
 private struct TZifReader {
     private let bytes: [UInt8]
-    private var place = 0
+    private var position = 0
 
     init(_ bytes: [UInt8]) {
         self.bytes = bytes
@@ -98,8 +98,10 @@ private struct TZifReader {
     }
 
     mutating func header() throws(TimeZoneFault) -> Header {
-        guard bytes.count - place >= 5, bytes[place..<place + 4].elementsEqual("TZif".utf8) else { throw .notTZif }
-        let version = bytes[place + 4] == 0 ? 0 : Int(bytes[place + 4]) - 0x30
+        guard bytes.count - position >= 5, bytes[position..<position + 4].elementsEqual("TZif".utf8) else {
+            throw .notTZif
+        }
+        let version = bytes[position + 4] == 0 ? 0 : Int(bytes[position + 4]) - 0x30
         try skip(20)
         var counts: [Int] = []
         for _ in 0..<6 { counts.append(Int(try number(4))) }
@@ -112,24 +114,26 @@ private struct TZifReader {
     /// Reads the block behind a header.
     mutating func rules(_ header: Header, secondsSize: Int) throws(TimeZoneFault) -> TimeZoneTable {
         let moments = try numbers(header.transitions, size: secondsSize)
-        let places = try take(header.transitions)
+        let typeIndexes = try take(header.transitions)
         var offsets: [Int] = []
         for _ in 0..<header.types {
             offsets.append(Int(try number(4)))
             try skip(2)
         }
         try skip(header.nameBytes + header.trailerSize(secondsSize))
-        guard places.allSatisfy({ $0 < header.types }) else { throw .malformed("a transition to no known type") }
+        guard typeIndexes.allSatisfy({ $0 < header.types }) else { throw .malformed("a transition to no known type") }
         guard zip(moments, moments.dropFirst()).allSatisfy({ $0 < $1 }) else { throw .malformed("order") }
         guard offsets.allSatisfy({ abs($0) <= 26 * 3600 }) else { throw .malformed("an offset over a day") }
-        let transitions = zip(moments, places).map { TimeZoneTable.Transition(seconds: $0, offset: offsets[Int($1)]) }
+        let transitions = zip(moments, typeIndexes).map {
+            TimeZoneTable.Transition(seconds: $0, offset: offsets[Int($1)])
+        }
         return TimeZoneTable(firstOffset: offsets[0], transitions: transitions)
     }
 
     /// Reads the rule for later times, between two line ends. Returns nil if there is none.
     mutating func footer() throws(TimeZoneFault) -> PosixTimeZone? {
         guard try take(1).first == 0x0A else { throw .malformed("no footer") }
-        let text = bytes[place...].prefix { $0 != 0x0A }
+        let text = bytes[position...].prefix { $0 != 0x0A }
         guard text.endIndex < bytes.count else { throw .cutOff }
         if text.isEmpty { return nil }
         guard let rule = PosixTimeZone(text) else { throw .malformed("the footer") }
@@ -153,8 +157,8 @@ private struct TZifReader {
     }
 
     private mutating func take(_ count: Int) throws(TimeZoneFault) -> ArraySlice<UInt8> {
-        guard count <= bytes.count - place else { throw .cutOff }
-        defer { place += count }
-        return bytes[place..<place + count]
+        guard count <= bytes.count - position else { throw .cutOff }
+        defer { position += count }
+        return bytes[position..<position + count]
     }
 }

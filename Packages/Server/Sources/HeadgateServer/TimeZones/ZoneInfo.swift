@@ -29,8 +29,8 @@ struct ZoneInfo: Sendable {
     /// The machine's zone, or UTC if its file cannot be read, as in the C library.
     private var machine: TimeZoneTable {
         guard let environment else { return read(localTime) ?? .utc }
-        let place = environment.hasPrefix(":") ? String(environment.dropFirst()) : environment
-        return (place.hasPrefix("/") ? read(place) : table(place)) ?? .utc
+        let name = environment.hasPrefix(":") ? String(environment.dropFirst()) : environment
+        return (name.hasPrefix("/") ? read(name) : table(name)) ?? .utc
     }
 
     private func named(_ name: String) -> TimeZoneTable? {

@@ -36,9 +36,9 @@ final class ByteArena {
 
     /// Copies bytes into the arena.
     func keep(_ bytes: [UInt8]) -> UnsafeRawBufferPointer {
-        let place = room(for: bytes.count)
-        place.copyBytes(from: bytes)
-        return UnsafeRawBufferPointer(place)
+        let target = room(for: bytes.count)
+        target.copyBytes(from: bytes)
+        return UnsafeRawBufferPointer(target)
     }
 
     /// Frees everything that was allocated since the last call.

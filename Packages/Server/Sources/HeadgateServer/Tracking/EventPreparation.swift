@@ -146,12 +146,12 @@ extension JSONView {
     /// Returns the value at a path of names, as ``EventPath`` defines it, or nil if there is none. If several members
     /// have the same name, the last one counts.
     func value(at names: [String]) -> JSONView? {
-        var place = self
+        var value = self
         for name in names {
-            guard let next = place.member(named: name) ?? place.element(named: name) else { return nil }
-            place = next
+            guard let next = value.member(named: name) ?? value.element(named: name) else { return nil }
+            value = next
         }
-        return place
+        return value
     }
 
     private func member(named name: String) -> JSONView? {

@@ -56,18 +56,18 @@ final class EventReader {
 
     /// Reads one event. The event is valid as long as the message, and until the arena is cleared.
     /// - Parameters:
-    ///   - place: the path of the params in the message, for errors: empty, or `events[1]`.
+    ///   - parent: the path of the params in the message, for errors: empty, or `events[1]`.
     ///   - event: an empty event, which the call fills.
     func read(
-        _ params: JSONView?, at place: @autoclosure () -> String = "", from session: Session,
+        _ params: JSONView?, at parent: @autoclosure () -> String = "", from session: Session,
         into event: inout TrackedEvent
     ) throws(RPCError) {
         func fault(_ name: String, _ message: String) -> RPCError {
-            let place = place()
-            return .invalidParams(path: place.isEmpty ? name : "\(place).\(name)", message)
+            let parent = parent()
+            return .invalidParams(path: parent.isEmpty ? name : "\(parent).\(name)", message)
         }
         guard let params else { throw fault("event", "is missing") }
-        guard params.kind == .object else { throw .invalidParams(path: place(), "must be an object") }
+        guard params.kind == .object else { throw .invalidParams(path: parent(), "must be an object") }
         let members = Members(params, names)
         guard let name = members.event else { throw fault("event", "is missing") }
         guard isWord(name) else { throw fault("event", EventReader.wordExpectation) }

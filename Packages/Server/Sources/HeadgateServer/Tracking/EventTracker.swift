@@ -101,10 +101,10 @@ final class EventTracker {
     /// Reads an event, extends its context, and applies transformations and load rules.
     /// - Returns: false if a transformation dropped the event, which then stays as the client sent it.
     private func prepare(
-        _ event: inout TrackedEvent, _ params: JSONView?, at place: @autoclosure () -> String = "",
+        _ event: inout TrackedEvent, _ params: JSONView?, at parent: @autoclosure () -> String = "",
         from session: Session
     ) throws(RPCError) -> Bool {
-        try reader.read(params, at: place(), from: session, into: &event)
+        try reader.read(params, at: parent(), from: session, into: &event)
         if collecting.addsToEach {
             event.context = collecting.context(of: session.caller, on: session.context, in: arena)
         }

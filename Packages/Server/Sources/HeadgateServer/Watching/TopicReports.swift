@@ -44,7 +44,7 @@ private struct DispatchersReport: TopicReport {
 
     mutating func news(from sources: WatchSources) -> ((inout JSONWriter) -> Void)? {
         let summaries = sources.gate.dispatcherSummaries
-        guard let news = told.tell(summaries.map(\.asTold)) else { return nil }
+        guard let news = told.tell(summaries.map(\.reported)) else { return nil }
         return { writer in
             writer.dispatchers(news.changed.map { summaries[$0] })
             writer.member("removed", item: .array(news.removed.map { .string($0) }))
@@ -55,7 +55,7 @@ private struct DispatchersReport: TopicReport {
 extension DispatcherSummary {
     /// The summary without the parts that `dispatcher.list` leaves out or that change all the time, like the oldest
     /// event's age.
-    var asTold: DispatcherSummary {
+    var reported: DispatcherSummary {
         var summary = self
         (summary.oldest, summary.inFlightBytes) = (nil, 0)
         summary.counters = counters.only { $0.nameInList != nil }

@@ -89,7 +89,7 @@ final class Watches {
 
     private func note(_ change: GateChange) {
         switch change {
-        case .way: mark([.dispatchers: .states, .barriers: .states])
+        case .blockedState: mark([.dispatchers: .states, .barriers: .states])
         case .barriers: mark([.barriers: .states])
         case .progress: mark([.dispatchers: .counters, .barriers: .counters, .outcomes: .counters])
         }

@@ -9,8 +9,8 @@ final class LogBackup {
     private let leftOut: Set<String>
     /// All events up to this one are copied, as far as they are needed.
     private var copiedThrough: SequenceNumber = 0
-    private var lastLetter: LetterNumber = 0
-    private var positions: [LetterNumber: LetterPosition] = [:]
+    private var lastLetter: DeadLetterNumber = 0
+    private var positions: [DeadLetterNumber: DeadLetterPosition] = [:]
     /// The copied files of ids, by the segment number of the original.
     private var filedIDs: [UInt64: LogIDs.Filed] = [:]
     private var segments: [LogSegmentEntry] = []

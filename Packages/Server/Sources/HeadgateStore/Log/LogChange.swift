@@ -16,7 +16,7 @@ private enum Tag: UInt8 {
     case replaced
     case damaged
     case letter
-    case limitLetters
+    case limitDeadLetters
     case retain
     case givenUp
     case rewound
@@ -29,13 +29,13 @@ private enum Tag: UInt8 {
 enum LogChange {
     case asked(StoreChange)
     /// A dead letter was stored under a number.
-    case letter(StoredLetter)
+    case letter(StoredDeadLetter)
     /// Dead letters were deleted.
-    case lettersGone([LetterNumber])
+    case lettersGone([DeadLetterNumber])
     /// Segments have no needed content.
     case forgotten([UInt64])
     /// A copy has replaced segments.
-    case replaced([UInt64], by: LogSegmentEntry, letters: [LetterNumber: LetterPosition])
+    case replaced([UInt64], by: LogSegmentEntry, letters: [DeadLetterNumber: DeadLetterPosition])
     /// Events of a block are damaged, and do not count any more.
     case damaged(LogPosition, lost: RouteTallies)
     /// Settled events up to this one are no longer kept (Behaviour R1).
@@ -104,7 +104,7 @@ enum LogChange {
         guard let tag = Tag(rawValue: try reader.take()) else { throw LogReader.Unsound() }
         switch tag {
         case .letter:
-            self = .letter(StoredLetter(number: try reader.takeSequenceNumber(), letter: try reader.takeLetter()))
+            self = .letter(StoredDeadLetter(number: try reader.takeSequenceNumber(), letter: try reader.takeLetter()))
         case .lettersGone:
             self = .lettersGone(try reader.takeNumbers())
         case .forgotten:
@@ -113,7 +113,7 @@ enum LogChange {
             let segments: [UInt64] = try reader.takeNumbers()
             let copy = try reader.takeSegmentEntry()
             let letters = try reader.takeAll { (reader) throws(LogReader.Unsound) in
-                (try reader.take(LetterNumber.self), try reader.takeLetterPosition())
+                (try reader.take(DeadLetterNumber.self), try reader.takeLetterPosition())
             }
             self = .replaced(segments, by: copy, letters: Dictionary(letters) { $1 })
         case .damaged:
@@ -160,8 +160,8 @@ extension StoreChange {
             writer.put(Tag.keep.rawValue)
             writer.put(name)
             writer.put(all: value.map { [$0] } ?? []) { $0.put($1) }
-        case .limitLetters(let bounds):
-            writer.put(Tag.limitLetters.rawValue)
+        case .limitDeadLetters(let bounds):
+            writer.put(Tag.limitDeadLetters.rawValue)
             writer.put(UInt64(max(0, bounds.count)))
             writer.put(UInt64(max(0, bounds.bytes)))
         case .retain(let retention):
@@ -183,8 +183,8 @@ extension StoreChange {
             let name = try reader.takeText()
             let values = try reader.takeAll { (reader) throws(LogReader.Unsound) in try reader.takeBytes() }
             self = .keep(name, values.first)
-        case .limitLetters:
-            self = .limitLetters(DeadLetterLimits(count: try reader.takeSize(), bytes: try reader.takeSize()))
+        case .limitDeadLetters:
+            self = .limitDeadLetters(DeadLetterLimits(count: try reader.takeSize(), bytes: try reader.takeSize()))
         case .retain: self = .retain(try reader.takeRetention())
         case .letter, .lettersGone, .forgotten, .replaced, .damaged, .givenUp, .rewound, .routes, .erased,
             .erasureEnded:

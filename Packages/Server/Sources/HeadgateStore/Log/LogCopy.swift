@@ -13,7 +13,7 @@ final class LogCopy {
     /// The number of recoveries of the log when the copy began.
     private let recoveries: Int
     private var rest: ArraySlice<(segment: LogSegment, block: LogBlock)>
-    private var restOfLetters: ArraySlice<LetterIndex.Entry>
+    private var restOfLetters: ArraySlice<DeadLetterIndex.Entry>
 
     /// The bytes of dead letters that are copied in one step.
     private static let piece = 256 << 10
@@ -167,17 +167,17 @@ extension SegmentLog {
     /// Reads the first dead letters, until they have some bytes. Damaged ones are deleted.
     /// - Parameter entries: the dead letters to read. Afterwards the rest.
     func takeLetters(
-        _ entries: inout ArraySlice<LetterIndex.Entry>, ofBytes most: Int
-    ) throws(DiskFault) -> [StoredLetter] {
-        var (letters, bytes): ([StoredLetter], Int) = ([], 0)
-        var damaged: [LetterIndex.Entry] = []
+        _ entries: inout ArraySlice<DeadLetterIndex.Entry>, ofBytes most: Int
+    ) throws(DiskFault) -> [StoredDeadLetter] {
+        var (letters, bytes): ([StoredDeadLetter], Int) = ([], 0)
+        var damaged: [DeadLetterIndex.Entry] = []
         while bytes < most, let entry = entries.popFirst() {
             guard let letter = try letter(entry) else {
                 damaged.append(entry)
                 continue
             }
             bytes += entry.size
-            letters.append(StoredLetter(number: entry.number, letter: letter))
+            letters.append(StoredDeadLetter(number: entry.number, letter: letter))
         }
         quarantine(damaged)
         return letters

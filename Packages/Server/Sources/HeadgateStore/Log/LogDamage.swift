@@ -25,14 +25,14 @@ extension SegmentLog {
     }
 
     /// Deletes damaged dead letters.
-    func quarantine(_ letters: [LetterIndex.Entry]) {
+    func quarantine(_ letters: [DeadLetterIndex.Entry]) {
         guard !letters.isEmpty else { return }
         losses.quarantined += letters.count
         _ = try? write([.changes([.lettersGone(letters.map(\.number))])])
     }
 
     /// Reads a dead letter; nil if it is damaged.
-    func letter(_ entry: LetterIndex.Entry) throws(DiskFault) -> DeadLetter? {
+    func letter(_ entry: DeadLetterIndex.Entry) throws(DiskFault) -> DeadLetter? {
         let frame = entry.position.frame
         let segment = frame.segment == active.segment.number ? active.segment : sealed[frame.segment]
         guard let segment, let content = try content(of: segment, at: frame.offset) else { return nil }

@@ -185,7 +185,7 @@ final class LogEngine {
     // MARK: Erasing
 
     /// Records that events and dead letters are erased.
-    func erase(_ events: [SequenceNumber], _ letters: [LetterNumber]) -> Result<Void, StoreFault> {
+    func erase(_ events: [SequenceNumber], _ letters: [DeadLetterNumber]) -> Result<Void, StoreFault> {
         attemptMakingRoom { () throws(DiskFault) in try log.erase(events, letters) }
     }
 
@@ -221,23 +221,23 @@ final class LogEngine {
 
     // MARK: Dead letters
 
-    func readLetters(_ query: DeadLetterQuery) -> Result<LetterPage, StoreFault> {
+    func readDeadLetters(_ query: DeadLetterQuery) -> Result<StoredDeadLetterPage, StoreFault> {
         attempt { () throws(DiskFault) in
-            var page = LetterPage(newest: log.state.letters.newest)
-            var damaged: [LetterIndex.Entry] = []
+            var page = StoredDeadLetterPage(newest: log.state.letters.newest)
+            var damaged: [DeadLetterIndex.Entry] = []
             defer { log.quarantine(damaged) }
             for entry in log.state.letters.meant(by: query) {
                 guard let letter = try log.letter(entry) else {
                     damaged.append(entry)
                     continue
                 }
-                guard page.take(StoredLetter(number: entry.number, letter: letter), query) else { break }
+                guard page.take(StoredDeadLetter(number: entry.number, letter: letter), query) else { break }
             }
             return page
         }
     }
 
-    func purgeLetters(_ query: DeadLetterQuery) -> Result<Int, StoreFault> {
+    func purgeDeadLetters(_ query: DeadLetterQuery) -> Result<Int, StoreFault> {
         let numbers = log.state.letters.meant(by: query).prefix(query.limit).map(\.number)
         guard !numbers.isEmpty else { return .success(0) }
         return write([.changes([.lettersGone(numbers)])]).map { _ in numbers.count }

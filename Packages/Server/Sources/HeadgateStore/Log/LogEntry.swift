@@ -19,7 +19,7 @@ enum LogEntry {
 
     /// Returns the entry with numbers for its dead letters. Later changes name a dead letter by its number, also if
     /// earlier dead letters are damaged.
-    func numbered(behind newest: inout LetterNumber) -> LogEntry {
+    func numbered(behind newest: inout DeadLetterNumber) -> LogEntry {
         guard case .changes(let changes) = self, changes.contains(where: { $0.letter != nil }) else { return self }
         var numbered: [LogChange] = []
         for change in changes {
@@ -29,7 +29,7 @@ enum LogEntry {
                 continue
             }
             newest += 1
-            numbered.append(.letter(StoredLetter(number: newest, letter: letter)))
+            numbered.append(.letter(StoredDeadLetter(number: newest, letter: letter)))
         }
         return .changes(numbered)
     }

@@ -102,7 +102,7 @@ struct LogExtras {
     var initialState = InitialState()
     var recentIDs: RecentIDs?
     var forgottenIDs: SequenceNumber = 0
-    var requeued: [LetterNumber] = []
+    var requeued: [DeadLetterNumber] = []
 
     /// No changes.
     init() {}

@@ -58,7 +58,7 @@ extension LogChange {
         // Retained events are dropped first on a full disk, so that they take no room from others.
         case .asked(.retain): .events
         case .asked(.settled), .asked(.trim), .asked(.forgetRoutes), .asked(.forgetIDs): .settled
-        case .asked(.limitLetters), .lettersGone, .erased: .deleted
+        case .asked(.limitDeadLetters), .lettersGone, .erased: .deleted
         case .asked, .letter, .rewound, .routes: .asked
         case .forgotten, .replaced, .damaged, .givenUp, .erasureEnded: .own
         }

@@ -8,8 +8,8 @@ extension SegmentLog {
         guard let dispatcher = state.dispatchers[request.dispatcher] else { return .notRetained(nil) }
         let oldest = oldestKept
         let range = RewindRange(givenUpThrough: state.retention == nil ? nil : state.givenUpThrough, oldest: oldest)
-        guard range.allows(request.place) else { return .notRetained(oldest) }
-        let first = try first(request.place)
+        guard range.allows(request.start) else { return .notRetained(oldest) }
+        let first = try first(request.start)
         var rewound = dispatcher
         rewound.settled = state.settled(of: dispatcher).through(first - 1)
         let routes = state.routes.merging(request.routes) { $1 }
@@ -33,21 +33,21 @@ extension SegmentLog {
     }
 
     /// The oldest event that is retained, or that a dispatcher may not have settled; nil if there is none.
-    private var oldestKept: KeptPlace? {
+    private var oldestKept: KeptEvent? {
         let needed = state.needed
         for segment in segments {
             guard let block = segment.index.blocks.first(where: { needed.bytes(of: $0.span) > 0 }) else { continue }
             let isPending = needed.unsettled(of: block.span) != .zero
             let first = isPending ? block.span.first : max(block.span.first, state.givenUpThrough + 1)
-            return KeptPlace(first, receivedStamp: block.span.ages.firstReceipt)
+            return KeptEvent(first, receivedStamp: block.span.ages.firstReceipt)
         }
         return nil
     }
 
     /// Returns the first event of a rewind.
-    private func first(_ place: RewindRequest.Place) throws(DiskFault) -> SequenceNumber {
-        guard case .receipt(let stamp) = place else {
-            if case .sequenceNumber(let number) = place { return number }
+    private func first(_ start: RewindRequest.Start) throws(DiskFault) -> SequenceNumber {
+        guard case .receipt(let stamp) = start else {
+            if case .sequenceNumber(let number) = start { return number }
             return state.lastSequenceNumber + 1
         }
         for segment in segments {

@@ -66,8 +66,8 @@ struct LogScan {
     func content(of frame: LogFrame, at position: Int) -> UnsafeRawBufferPointer {
         let stored = storedContent(of: frame, at: position)
         guard let opener else { return stored }
-        let place = LogPosition(segment: start.segment, offset: position)
-        return opener.content(of: frame, stored, at: place) ?? UnsafeRawBufferPointer(rebasing: stored[..<0])
+        let logPosition = LogPosition(segment: start.segment, offset: position)
+        return opener.content(of: frame, stored, at: logPosition) ?? UnsafeRawBufferPointer(rebasing: stored[..<0])
     }
 
     private func storedContent(of frame: LogFrame, at position: Int) -> UnsafeRawBufferPointer {
@@ -82,8 +82,8 @@ struct LogScan {
 
     /// Returns the frame that begins at an offset and ends within the bytes.
     private func frame(at offset: Int) -> LogFrame? {
-        let position = LogPosition(segment: start.segment, offset: position(offset))
-        let frame = LogFrame(UnsafeRawBufferPointer(rebasing: piece[offset...]), at: position)
+        let logPosition = LogPosition(segment: start.segment, offset: position(offset))
+        let frame = LogFrame(UnsafeRawBufferPointer(rebasing: piece[offset...]), at: logPosition)
         return frame.flatMap { offset + $0.size <= piece.count ? $0 : nil }
     }
 
@@ -91,8 +91,8 @@ struct LogScan {
         let stored = storedContent(of: frame, at: position(offset))
         guard frame.isSound(stored) else { return false }
         guard let opener else { return true }
-        let place = LogPosition(segment: start.segment, offset: position(offset))
-        return opener.content(of: frame, stored, at: place) != nil
+        let logPosition = LogPosition(segment: start.segment, offset: position(offset))
+        return opener.content(of: frame, stored, at: logPosition) != nil
     }
 }
 

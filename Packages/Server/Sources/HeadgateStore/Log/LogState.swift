@@ -6,7 +6,7 @@ struct LogState {
     var dispatchers: [DispatcherNumber: StoredDispatcher] = [:]
     var routes: [RouteNumber: [DispatcherNumber]] = [:]
     var kept: [String: [UInt8]] = [:]
-    var letters = LetterIndex()
+    var letters = DeadLetterIndex()
     /// The highest sequence number that was ever given.
     var lastSequenceNumber: SequenceNumber = 0
     /// The receipt of the newest event, on the age scale.
@@ -56,15 +56,15 @@ struct LogState {
     mutating func apply(_ changes: [LogChange], in frame: LogPosition) -> [DispatcherNumber: Int] {
         var dropped: [DispatcherNumber: Int] = [:]
         for (index, change) in changes.enumerated() {
-            dropped.add(apply(change, at: LetterPosition(frame: frame, index: index)))
+            dropped.add(apply(change, at: DeadLetterPosition(frame: frame, index: index)))
         }
         return dropped
     }
 
-    private mutating func apply(_ change: LogChange, at position: LetterPosition) -> [DispatcherNumber: Int] {
+    private mutating func apply(_ change: LogChange, at position: DeadLetterPosition) -> [DispatcherNumber: Int] {
         switch change {
         case .asked(.deadLetter(let letter)): letters.add(letter, at: position)
-        case .asked(.limitLetters(let bounds)): return letters.limit(to: bounds)
+        case .asked(.limitDeadLetters(let bounds)): return letters.limit(to: bounds)
         case .asked(let change): apply(change)
         case .letter(let stored): letters.add(stored.letter, under: stored.number, at: position)
         case .lettersGone(let numbers):
@@ -118,13 +118,13 @@ struct LogState {
         case .forgetIDs(let through): ids.forget(through: through)
         case .keep(let name, let value): kept[name] = value
         case .retain(let new): retain(new)
-        case .deadLetter, .limitLetters: break
+        case .deadLetter, .limitDeadLetters: break
         }
     }
 
     /// Replaces segments by a copy. If none of the segments is left, the copy is not needed.
     private mutating func replace(
-        _ numbers: [UInt64], _ copy: LogSegmentEntry, _ positions: [LetterNumber: LetterPosition]
+        _ numbers: [UInt64], _ copy: LogSegmentEntry, _ positions: [DeadLetterNumber: DeadLetterPosition]
     ) {
         guard let position = segments.firstIndex(where: { numbers.contains($0.number) }) else { return }
         segments.removeAll { numbers.contains($0.number) }
@@ -167,7 +167,7 @@ struct LogState {
 }
 
 extension LogWriter {
-    mutating func put(_ position: LetterPosition) {
+    mutating func put(_ position: DeadLetterPosition) {
         put(position.frame)
         put(UInt32(position.index))
     }
@@ -203,8 +203,8 @@ extension LogWriter {
 }
 
 extension LogReader {
-    mutating func takeLetterPosition() throws(Unsound) -> LetterPosition {
-        LetterPosition(frame: try takePosition(), index: Int(try take(UInt32.self)))
+    mutating func takeLetterPosition() throws(Unsound) -> DeadLetterPosition {
+        DeadLetterPosition(frame: try takePosition(), index: Int(try take(UInt32.self)))
     }
 
     mutating func takeState() throws(Unsound) -> LogState {
@@ -220,7 +220,7 @@ extension LogReader {
         state.routes = try takeRoutes()
         state.kept = try takeKept()
         let newest = try takeSequenceNumber()
-        state.letters = LetterIndex(
+        state.letters = DeadLetterIndex(
             entries: try takeAll { (reader) throws(Unsound) in try reader.takeLetterEntry() }, newest: newest)
         state.ids = try takeLogIDs()
         state.segments = try takeAll { (reader) throws(Unsound) in try reader.takeSegmentEntry() }
@@ -236,8 +236,8 @@ extension LogReader {
         return state
     }
 
-    private mutating func takeLetterEntry() throws(Unsound) -> LetterIndex.Entry {
-        LetterIndex.Entry(
+    private mutating func takeLetterEntry() throws(Unsound) -> DeadLetterIndex.Entry {
+        DeadLetterIndex.Entry(
             number: try takeSequenceNumber(), dispatcher: try take(), sequenceNumber: try takeSequenceNumber(),
             position: try takeLetterPosition(), size: try takeSize())
     }

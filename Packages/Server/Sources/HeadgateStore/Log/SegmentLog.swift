@@ -309,7 +309,8 @@ final class SegmentLog {
     /// Replaces segments by a copy of what is needed of them. The copy is on the disk.
     /// - Returns: false if one of the segments is not there any more. Then the copy must not be used.
     func replace(
-        _ numbers: [UInt64], by copy: LogSegment, _ entry: LogSegmentEntry, letters: [LetterNumber: LetterPosition]
+        _ numbers: [UInt64], by copy: LogSegment, _ entry: LogSegmentEntry,
+        letters: [DeadLetterNumber: DeadLetterPosition]
     ) throws(DiskFault) -> Bool {
         let change = LogEntry.changes([.replaced(numbers, by: entry, letters: letters)])
         // A new segment may drop some of the replaced segments, so it is begun before the copy belongs to the log.
@@ -337,7 +338,7 @@ final class SegmentLog {
     // MARK: Erasing
 
     /// Records that events and dead letters are erased (Behaviour E1).
-    func erase(_ events: [SequenceNumber], _ letters: [LetterNumber]) throws(DiskFault) {
+    func erase(_ events: [SequenceNumber], _ letters: [DeadLetterNumber]) throws(DiskFault) {
         _ = try write([.changes([.erased(events), .lettersGone(letters)])])
         try self.sync()
         counts.erased += 1

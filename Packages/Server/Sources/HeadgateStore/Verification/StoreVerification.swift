@@ -29,7 +29,7 @@ public struct StoreVerification {
     private func readAll() throws(StoreFault) -> StoreReport {
         let opened = try open()
         var report = try StoreReport(
-            kind: "log", state: opened.state, read: opened.engine.read, readLetters: opened.engine.readLetters)
+            kind: "log", state: opened.state, read: opened.engine.read, readDeadLetters: opened.engine.readDeadLetters)
         (report.diskBytes, report.damaged) = (opened.engine.log.files.bytes, opened.engine.log.losses.quarantined)
         return report
     }

@@ -33,7 +33,7 @@ struct ExampleTests {
 
     @Test("A7: the gateway stands before all boards but those that are exempt, or ask to bypass it")
     func gateway() async throws {
-        let told = Told()
+        let told = TurnLog()
         let adding: ServiceStage.Adding = {
             ShopGateway.add(to: &$0)
             $0.onStart = { started in
@@ -105,6 +105,6 @@ private struct Fruit: PriceList {
 }
 
 /// The outcome that a program got. It is set on the service's loop, and read after the loop's end.
-private final class Told: @unchecked Sendable {
+private final class TurnLog: @unchecked Sendable {
     var outcome: ActivationOutcome?
 }

@@ -119,7 +119,7 @@ import Testing
         #expect(facts(Int(RTM_NEWROUTE), NetlinkBytes.route(long, table: 252)) == [route(4, isMain: false)])
     }
 
-    @Test("B21: a default route that takes another's place says that one is gone")
+    @Test("B21: a default route that replaces another says that one is gone")
     func replaced() {
         let body = NetlinkBytes.route(NetlinkBytes.over(4))
         let told = facts(Int(RTM_NEWROUTE), flags: NLM_F_REPLACE, body)

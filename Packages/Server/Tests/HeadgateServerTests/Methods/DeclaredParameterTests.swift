@@ -13,19 +13,19 @@ import Testing
     func taken() async throws {
         try await calling { method, call in
             // A rule has a grammar of its own, so that no value of its schema is sure to be right.
-            for place in method.places where "\(method.name)" != "store.erase" {
-                let told = "\(method.name): \(place.path)"
-                for value in place.schema.right {
-                    let refusal = try await call(method.params(with: place, being: value))
+            for part in method.parts where "\(method.name)" != "store.erase" {
+                let told = "\(method.name): \(part.path)"
+                for value in part.schema.right {
+                    let refusal = try await call(method.params(with: part, being: value))
                     // IDs of missing dispatchers fit the schema, and are refused all the same.
-                    if place.path.hasSuffix("dispatchers[0]"), value != "archive" { continue }
+                    if part.path.hasSuffix("dispatchers[0]"), value != "archive" { continue }
                     // A time is a number or one of several texts, so its schema takes anything.
-                    if "\(method.name)" == "dispatcher.rewind", place.path == "to" { continue }
-                    #expect(refusal?.path.map { !$0.hasPrefix(place.path) } ?? true, "\(told): \(value)")
+                    if "\(method.name)" == "dispatcher.rewind", part.path == "to" { continue }
+                    #expect(refusal?.path.map { !$0.hasPrefix(part.path) } ?? true, "\(told): \(value)")
                 }
-                guard let isRequired = place.isRequired else { continue }
-                let without = try await call(method.params(with: place, being: nil))
-                #expect(without?.path == (isRequired ? place.path : nil), "\(told) left out")
+                guard let isRequired = part.isRequired else { continue }
+                let without = try await call(method.params(with: part, being: nil))
+                #expect(without?.path == (isRequired ? part.path : nil), "\(told) left out")
             }
         }
     }
@@ -33,11 +33,11 @@ import Testing
     @Test("The wrong type of a parameter, and a value just out of its bounds, is -32602 with the path")
     func refused() async throws {
         try await calling { method, call in
-            for place in method.places {
-                for value in place.schema.wrong {
-                    let told = "\(method.name): \(place.path): \(value)"
-                    let refusal = try await call(method.params(with: place, being: value))
-                    #expect(refusal?.code == RPCError.invalidParamsCode && refusal?.path == place.path, "\(told)")
+            for part in method.parts {
+                for value in part.schema.wrong {
+                    let told = "\(method.name): \(part.path): \(value)"
+                    let refusal = try await call(method.params(with: part, being: value))
+                    #expect(refusal?.code == RPCError.invalidParamsCode && refusal?.path == part.path, "\(told)")
                 }
             }
         }
@@ -46,10 +46,10 @@ import Testing
     @Test("The default of a parameter has the parameter's own schema")
     func usual() async throws {
         try await calling { method, call in
-            for place in method.places where "\(method.name)" != "store.erase" {
-                guard let usual = place.usual else { continue }
-                let refusal = try await call(method.params(with: place, being: usual))
-                #expect(refusal?.path == nil, "\(method.name): \(place.path): \(usual)")
+            for part in method.parts where "\(method.name)" != "store.erase" {
+                guard let usual = part.usual else { continue }
+                let refusal = try await call(method.params(with: part, being: usual))
+                #expect(refusal?.path == nil, "\(method.name): \(part.path): \(usual)")
             }
         }
     }
@@ -84,7 +84,7 @@ import Testing
 }
 
 /// A parameter, or a part of one.
-private struct Place {
+private struct Part {
     let schema: Schema
     /// Nil for an element of an array, which has no name.
     var isRequired: Bool?
@@ -109,37 +109,37 @@ private struct Place {
 }
 
 extension Method {
-    fileprivate var places: [Place] {
-        Schema.object(params).places([])
+    fileprivate var parts: [Part] {
+        Schema.object(params).parts([])
     }
 
     /// Returns params with all required members and this value for one part. With nil, that part is left out.
-    fileprivate func params(with place: Place, being value: DataItem?) -> DataObject {
-        guard case .object(let params) = Schema.object(params).sample(place.steps[...], value) else { return [:] }
+    fileprivate func params(with part: Part, being value: DataItem?) -> DataObject {
+        guard case .object(let params) = Schema.object(params).sample(part.steps[...], value) else { return [:] }
         return params
     }
 }
 
 extension Schema {
-    fileprivate func places(_ steps: [Place.Step]) -> [Place] {
+    fileprivate func parts(_ steps: [Part.Step]) -> [Part] {
         switch self {
         case .object(let members):
             members.flatMap { member in
                 let inside = steps + [.member(member.name)]
-                let place = Place(
+                let part = Part(
                     schema: member.schema, isRequired: member.isRequired, usual: member.usual, steps: inside)
-                return [place] + member.schema.places(inside)
+                return [part] + member.schema.parts(inside)
             }
         case .array(let element, _):
-            [Place(schema: element, steps: steps + [.element])] + element.places(steps + [.element])
-        case .named(_, let schema): schema.places(steps)
-        case .either(let schemas): schemas.flatMap { $0.places(steps) }
+            [Part(schema: element, steps: steps + [.element])] + element.parts(steps + [.element])
+        case .named(_, let schema): schema.parts(steps)
+        case .either(let schemas): schemas.flatMap { $0.parts(steps) }
         default: []
         }
     }
 
     /// Returns a value that fits the schema, except for the part that the steps lead to.
-    fileprivate func sample(_ steps: ArraySlice<Place.Step>, _ value: DataItem?) -> DataItem? {
+    fileprivate func sample(_ steps: ArraySlice<Part.Step>, _ value: DataItem?) -> DataItem? {
         guard let step = steps.first else { return value }
         let rest = steps.dropFirst()
         switch (self, step) {

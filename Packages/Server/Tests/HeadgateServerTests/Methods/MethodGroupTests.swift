@@ -30,15 +30,15 @@ struct MethodGroupTests {
     @Test(
         "X1: a grant to the user, its group or a supplementary group opens that group of methods, and only that one",
         arguments: MethodGroup.allCases.filter { $0 != .track }, 0..<3)
-    func granted(_ group: MethodGroup, _ way: Int) {
+    func granted(_ group: MethodGroup, _ index: Int) {
         var access = AccessSettings()
         switch group {
         case .track: return
-        case .observe: access.observe = Self.grants[way]
-        case .read: access.read = Self.grants[way]
-        case .configure: access.configure = Self.grants[way]
-        case .control: access.control = Self.grants[way]
-        case .serve: access.serve = Self.grants[way]
+        case .observe: access.observe = Self.grants[index]
+        case .read: access.read = Self.grants[index]
+        case .configure: access.configure = Self.grants[index]
+        case .control: access.control = Self.grants[index]
+        case .serve: access.serve = Self.grants[index]
         }
         let peer = PeerCredentials(pid: 7, uid: 4711, gid: 4712, groups: [4712, 4713])
         let other = PeerCredentials(pid: 7, uid: 4712, gid: 4711, groups: [4711])

@@ -64,7 +64,7 @@ import Testing
 @Suite("Durations of clients", .timeLimit(.minutes(5)))
 struct DurationParameterTests {
     /// The durations in params: the method, the path, and a function that makes the params.
-    private static let places: [(method: String, path: String, params: @Sendable (DataItem) -> DataObject)] = [
+    private static let durations: [(method: String, path: String, params: @Sendable (DataItem) -> DataObject)] = [
         ("flush", "timeout_ms", { ["timeout_ms": $0] }),
         ("board.activate", "timeout_ms", { ["board": "b", "timeout_ms": $0] }),
         ("board.activate", "wait_ms", { ["board": "served", "wait_ms": $0] }),
@@ -73,9 +73,9 @@ struct DurationParameterTests {
     ]
     private static let day = 86_400_000
 
-    @Test("X2: more than a day is refused with its path, a day is not", arguments: places.indices)
-    func atMostADay(place: Int) async throws {
-        let (method, path, params) = Self.places[place]
+    @Test("X2: more than a day is refused with its path, a day is not", arguments: durations.indices)
+    func atMostADay(index: Int) async throws {
+        let (method, path, params) = Self.durations[index]
         try await ServiceStage.run { stage in
             let client = try await stage.client()
             for longer in [DataItem.number(DataNumber(Self.day + 1)), .number(DataNumber(Int.max))] {

@@ -59,15 +59,15 @@ struct TraceMethodTests {
             let shop = try await stage.client()
             try await shop.call("hello", ["client": ["name": "shop"], "namespace": "shop"])
             for one in [client, shop] { try await one.call("track", ["event": "x", "id": "a"]) }
-            func places(_ caller: LineClient, _ namespace: DataItem?) async throws -> [DataItem] {
+            func sequenceNumbers(_ caller: LineClient, _ namespace: DataItem?) async throws -> [DataItem] {
                 var params: DataObject = ["id": "a"]
                 params["namespace"] = namespace
                 return try await caller.call("event.trace", params)["events"].elements.map { $0["seq"] }
             }
-            #expect(try await places(client, nil) == [1])
-            #expect(try await places(shop, nil) == [2])
-            #expect(try await places(client, "shop") == [2])
-            #expect(try await places(client, "*") == [1, 2])
+            #expect(try await sequenceNumbers(client, nil) == [1])
+            #expect(try await sequenceNumbers(shop, nil) == [2])
+            #expect(try await sequenceNumbers(client, "shop") == [2])
+            #expect(try await sequenceNumbers(client, "*") == [1, 2])
             #expect(try await client.refusal("event.trace", ["id": "a", "namespace": "other"]).reason == "not_found")
         }
     }

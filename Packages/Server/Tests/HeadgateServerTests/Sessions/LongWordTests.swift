@@ -26,13 +26,13 @@ struct LongWordTests {
             let client = try await stage.client()
             var checked = 0
             for method in MethodTable.all {
-                for place in Schema.object(method.params).texts {
-                    let sample = Schema.object(method.params).sample(with: .string(Self.accents), at: place.steps)
+                for text in Schema.object(method.params).texts {
+                    let sample = Schema.object(method.params).sample(with: .string(Self.accents), at: text.steps)
                     guard case .object(let params) = sample else { continue }
                     let name = method.name.description
                     let error = try await client.refusal(name, params)
-                    #expect(error.code == -32602 && error.data["path"] == .string(place.path), "\(name) \(place.path)")
-                    #expect(error.message.utf8.count < 400, "\(name) \(place.path)")
+                    #expect(error.code == -32602 && error.data["path"] == .string(text.path), "\(name) \(text.path)")
+                    #expect(error.message.utf8.count < 400, "\(name) \(text.path)")
                     checked += 1
                 }
             }
@@ -73,7 +73,7 @@ struct LongWordTests {
 // MARK: Schemas
 
 /// The place of a string within parameters.
-private struct TextPlace {
+private struct TextPath {
     var steps: [String]
     /// The path as errors name it.
     var path: String { steps.reduce("") { $0 + ($0.isEmpty || $1 == "[0]" ? "" : ".") + $1 } }
@@ -81,12 +81,12 @@ private struct TextPlace {
 
 extension Schema {
     /// The places of all strings in values of this schema. Arrays are represented by their first element.
-    fileprivate var texts: [TextPlace] {
+    fileprivate var texts: [TextPath] {
         switch self {
-        case .string, .time, .words: [TextPlace(steps: [])]
+        case .string, .time, .words: [TextPath(steps: [])]
         case .object(let members):
-            members.flatMap { member in member.schema.texts.map { TextPlace(steps: [member.name] + $0.steps) } }
-        case .array(let element, _): element.texts.map { TextPlace(steps: ["[0]"] + $0.steps) }
+            members.flatMap { member in member.schema.texts.map { TextPath(steps: [member.name] + $0.steps) } }
+        case .array(let element, _): element.texts.map { TextPath(steps: ["[0]"] + $0.steps) }
         case .either(let schemas): schemas.first.map(\.texts) ?? []
         case .named(_, let schema): schema.texts
         case .any, .null, .bool, .integer, .number, .dictionary: []

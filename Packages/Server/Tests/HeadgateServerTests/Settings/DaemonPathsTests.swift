@@ -4,7 +4,7 @@ import Testing
 @testable import HeadgateServer
 
 @Suite("The paths of the daemon")
-struct PlacesTests {
+struct DaemonPathsTests {
     private func find(
         _ environment: [String: String], options: DaemonOptions = DaemonOptions(), settings: DataObject = [:],
         userID: UInt32 = 1000

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Settings as they are shown")
 struct SettingsDisplayTests {
-    private let places = DaemonPaths(socket: "/s", dataDirectory: "/d")
+    private let paths = DaemonPaths(socket: "/s", dataDirectory: "/d")
 
     @Test("X4: secrets are blanked, and references to them are shown")
     func secrets() {
@@ -59,7 +59,7 @@ struct SettingsDisplayTests {
     func inForce() {
         let shown = SettingsDisplay.inForce(
             ["socket": "/other", "store": ["max_events": 5], "dispatchers": ["a": ["kind": "file", "path": "f"]]],
-            places: places)
+            paths: paths)
         var expected = Settings().sections
         expected["store"] = .object(StoreLimits().object.patched(with: ["kind": "log", "max_events": 5]))
         expected["dispatchers"] = ["a": ["kind": "file", "path": "f"]]

@@ -32,7 +32,7 @@ struct SettingsTextTests {
             ("{} /* x", "line 1, column 4: unexpected text after the value (a comment is not closed)"),
             ("{\"a\": /* x", "line 1, column 7: expected a value (a comment is not closed)"),
         ])
-    func places(text: String, message: String) {
+    func positions(text: String, message: String) {
         #expect(throws: SettingsFault(path: "", message: message)) { try SettingsText.parse(Array(text.utf8)) }
     }
 

@@ -42,10 +42,10 @@ struct TimeZoneTableTests {
     func garbage(seed: Seed) {
         let file = TZifBytes.slim(first: 3600, [(-1000, 3600), (1000, 7200)], footer: "CET-1CEST,M3.5.0,M10.5.0/3")
         var chance = SeededRandom(seed: seed)
-        for place in file.indices {
+        for index in file.indices {
             for value: UInt8 in [0, 1, 0x7F, 0x80, 0xFF, UInt8.random(in: 0...255, using: &chance)] {
                 var bytes = file
-                bytes[place] = value
+                bytes[index] = value
                 guard let rules = try? TimeZoneTable(tzif: bytes) else { continue }
                 let offsets = [Int64.min / 1000, -1, 0, 1_782_900_000, Int64.max / 1000].map(rules.offset)
                 #expect(offsets.allSatisfy { abs($0) <= 26 * 3600 })

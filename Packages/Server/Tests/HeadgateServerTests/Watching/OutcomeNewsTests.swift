@@ -42,11 +42,11 @@ struct OutcomeNewsTests {
     @Test("B10: a counter that `dispatcher.list` does not have is not a change of a dispatcher")
     func unlisted() {
         let bench = GateBench()
-        let told = bench.summary().asTold
+        let told = bench.summary().reported
         for counter in DispatcherCounter.allCases {
             var present = bench.summary()
             present.counters.count(counter)
-            #expect((present.asTold == told) == (counter.nameInList == nil), "\(counter)")
+            #expect((present.reported == told) == (counter.nameInList == nil), "\(counter)")
         }
     }
 }

@@ -57,7 +57,7 @@ struct PaceTests {
 }
 
 @Suite("The last report of a watch")
-struct ToldEntriesTests {
+struct ReportedEntriesTests {
     private struct Entry: Equatable {
         var id: String
         var value: Int

@@ -38,7 +38,7 @@ struct WatchTests {
     }
 
     @Test("B10: watchers get a change between open and blocked, with state, time, name, reason and blocking barrier")
-    func wayCloses() async throws {
+    func dispatcherIsBlocked() async throws {
         try await ServiceStage.run { stage in
             let watcher = try await stage.client()
             let since = try await watcher.watch("barriers", "dispatchers")["barriers"]?["barriers"]

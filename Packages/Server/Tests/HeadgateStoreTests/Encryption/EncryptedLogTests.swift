@@ -33,8 +33,8 @@ import Testing
         scene.write(.deadLetter(.sample(first, record: Array(#"{"id":"event-dead"}"#.utf8))))
     }
 
-    private func letters() throws -> [StoredLetter] {
-        try scene.answer { scene.store.readLetters(DeadLetterQuery(limit: 100), then: $0) }.get().letters
+    private func letters() throws -> [StoredDeadLetter] {
+        try scene.answer { scene.store.readDeadLetters(DeadLetterQuery(limit: 100), then: $0) }.get().letters
     }
 
     /// Lets the store rewrite what it has to.
@@ -136,7 +136,7 @@ import Testing
         try open(try Keys.ring(2, 1))
         scene.append(Groups.of(301...303, size: 100))
         scene.write(.settled(1, Settled(through: 300)), .forgetIDs(through: 300), .trim(through: 300))
-        let purged = try scene.answer { scene.store.purgeLetters(DeadLetterQuery(limit: 1), then: $0) }.get()
+        let purged = try scene.answer { scene.store.purgeDeadLetters(DeadLetterQuery(limit: 1), then: $0) }.get()
         #expect(purged == 1)
         for _ in 0..<400 where scene.store.encryption?.bytes[1] != nil { scene.write() }
         #expect(scene.store.encryption?.bytes.keys.sorted() == [2])

@@ -96,17 +96,17 @@ import Testing
         let file = try File(["one", "two", "three"], try Keys.ring(3))
         let sizes = (0..<file.bytes.count)
         let second = LogFrame.size(of: FrameCipher.overhead + 7)
-        for place in sizes.dropFirst(second).prefix(second) {
+        for position in sizes.dropFirst(second).prefix(second) {
             var changed = file
-            changed.bytes[place] ^= 1
+            changed.bytes[position] ^= 1
             // The zeros between two frames are not part of either.
-            let isPadding = place - second >= LogFrame.headerSize + FrameCipher.overhead + 7
-            #expect(changed.contents() == (isPadding ? ["one", "two", "three"] : ["one"]), "\(place)")
+            let isPadding = position - second >= LogFrame.headerSize + FrameCipher.overhead + 7
+            #expect(changed.contents() == (isPadding ? ["one", "two", "three"] : ["one"]), "\(position)")
             // Right checksums are all that the repair of a changed checksum leaves.
-            guard !(32..<48).contains(place - second), let repaired = repaired(changed.bytes, at: second, number: 7)
+            guard !(32..<48).contains(position - second), let repaired = repaired(changed.bytes, at: second, number: 7)
             else { continue }
             changed.bytes = repaired
-            #expect(changed.contents() == (isPadding ? ["one", "two", "three"] : ["one"]), "\(place), repaired")
+            #expect(changed.contents() == (isPadding ? ["one", "two", "three"] : ["one"]), "\(position), repaired")
         }
     }
 

@@ -59,8 +59,8 @@ import Testing
         return bytes
     }
 
-    private func letters(_ scene: StoreScene) throws -> [StoredLetter] {
-        try scene.answer { scene.store.readLetters(DeadLetterQuery(limit: 100), then: $0) }.get().letters
+    private func letters(_ scene: StoreScene) throws -> [StoredDeadLetter] {
+        try scene.answer { scene.store.readDeadLetters(DeadLetterQuery(limit: 100), then: $0) }.get().letters
     }
 
     @Test("Backup: a start on the copy finds the events, their dispatchers, dead letters, ids and kept values")

@@ -44,8 +44,8 @@ struct LogDamageTests {
         try fill()
         let file = try #require(try segments().first)
         try change(file) { bytes in
-            let place = try #require(bytes.range(of: Data("event-5\"".utf8)))
-            bytes[place.lowerBound + 6] = UInt8(ascii: "6")
+            let index = try #require(bytes.range(of: Data("event-5\"".utf8)))
+            bytes[index.lowerBound + 6] = UInt8(ascii: "6")
         }
         let state = try scene.open()
         #expect(state.lastSequenceNumber == 90 && state.warnings == [])

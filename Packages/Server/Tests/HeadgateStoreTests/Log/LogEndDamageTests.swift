@@ -51,8 +51,8 @@ struct LogEndDamageTests {
         let holds = { FileManager.default.contents(atPath: log + $0)?.range(of: Data(text.utf8)) != nil }
         let file = try log + #require(names.last(where: holds))
         var bytes = try #require(FileManager.default.contents(atPath: file))
-        let place = try #require(bytes.range(of: Data(text.utf8)))
-        bytes[place.upperBound - 1] ^= 1
+        let index = try #require(bytes.range(of: Data(text.utf8)))
+        bytes[index.upperBound - 1] ^= 1
         try bytes.write(to: URL(fileURLWithPath: file))
     }
 
@@ -220,7 +220,7 @@ struct LogEndDamageTests {
         #expect(state.highestMentioned == 8, "nobody needs what is up to it: a start takes it for settled by all")
         state.ids.forget(through: 9)
         #expect(state.highestMentioned == 9)
-        state.letters.add(.sample(12), at: LetterPosition(frame: LogPosition(segment: 1, offset: 64), index: 0))
+        state.letters.add(.sample(12), at: DeadLetterPosition(frame: LogPosition(segment: 1, offset: 64), index: 0))
         #expect(state.highestMentioned == 12, "of a dead letter only its number may be left")
     }
 
@@ -228,17 +228,17 @@ struct LogEndDamageTests {
     func mentioned() {
         var state = LogState()
         state.lastSequenceNumber = 3
-        let place = LogPosition(segment: 1, offset: 64)
+        let index = LogPosition(segment: 1, offset: 64)
         let letters: [LogChange] = [.asked(.deadLetter(.sample(9))), .asked(.deadLetter(.sample(5)))]
-        state.apply(letters, in: place)
+        state.apply(letters, in: index)
         #expect(state.highestMentioned == 9)
-        state.apply([.lettersGone([1])], in: place)
+        state.apply([.lettersGone([1])], in: index)
         #expect(state.highestMentioned == 5)
         var extras = LogExtras()
         extras.recentIDs = RecentIDs(lastSequenceNumber: 11, receivedStamp: 0, count: 1, bytes: [1])
         state.apply(extras)
         #expect(state.highestMentioned == 11)
-        state.apply([.asked(.forgetIDs(through: 12))], in: place)
+        state.apply([.asked(.forgetIDs(through: 12))], in: index)
         #expect(state.highestMentioned == 12)
     }
 
@@ -269,9 +269,11 @@ struct LogEndDamageTests {
         #expect(try letters() == [2] && scene.quarantined == 1)
     }
 
-    private func letters() throws -> [LetterNumber] {
+    private func letters() throws -> [DeadLetterNumber] {
         let query = DeadLetterQuery(limit: 10)
-        let result: Result<LetterPage, StoreFault> = scene.answer { scene.store.readLetters(query, then: $0) }
+        let result: Result<StoredDeadLetterPage, StoreFault> = scene.answer {
+            scene.store.readDeadLetters(query, then: $0)
+        }
         scene.write()
         return try result.get().letters.map(\.number)
     }

@@ -30,8 +30,8 @@ struct LogGoldenTests {
     @Test("Q11: a frame is these bytes, of which the checksum of the content is that of `xxhsum -H3`")
     func frame() {
         var writer = LogWriter()
-        let place = LogPosition(segment: 5, offset: 64)
-        let sum = writer.frame(.changes, at: place, certain: 64, previous: 9, { $0.put("abc") })
+        let position = LogPosition(segment: 5, offset: 64)
+        let sum = writer.frame(.changes, at: position, certain: 64, previous: 9, { $0.put("abc") })
         #expect(
             hex(writer.bytes)
                 == "48667233" + "02000000" + "0700000000000000" + "4000000000000000" + "0900000000000000"
@@ -102,7 +102,10 @@ struct LogGoldenTests {
         (.asked(.trim(through: 8)), "05" + "0800000000000000"),
         (.asked(.forgetRoutes([3])), "06" + "01000000" + "03000000"),
         (.asked(.forgetIDs(through: 8)), "07" + "0800000000000000"),
-        (.asked(.limitLetters(DeadLetterLimits(count: 3, bytes: 4))), "0e" + "0300000000000000" + "0400000000000000"),
+        (
+            .asked(.limitDeadLetters(DeadLetterLimits(count: 3, bytes: 4))),
+            "0e" + "0300000000000000" + "0400000000000000"
+        ),
         (.asked(.keep("a", [4, 5])), "08" + "0100000061" + "01000000" + "020000000405"),
         (.asked(.keep("a", nil)), "08" + "0100000061" + "00000000"),
         (
@@ -123,7 +126,7 @@ struct LogGoldenTests {
                 by: LogSegmentEntry(
                     number: 8, file: LogFile(number: 2, size: 512), summary: 128, end: 256,
                     events: LogEvents(first: 3, last: 4)),
-                letters: [9: LetterPosition(frame: LogPosition(segment: 8, offset: 64), index: 1)]),
+                letters: [9: DeadLetterPosition(frame: LogPosition(segment: 8, offset: 64), index: 1)]),
             "0b" + "01000000" + "0600000000000000" + "0800000000000000" + "02000000" + "0002000000000000"
                 + "8000000000000000" + "0001000000000000" + "0300000000000000" + "0400000000000000" + "01000000"
                 + "0900000000000000" + "0800000000000000" + "4000000000000000" + "01000000"
@@ -132,7 +135,7 @@ struct LogGoldenTests {
             .damaged(LogPosition(segment: 6, offset: 64), lost: [3: Tally(events: 1, bytes: 126)]),
             "0c" + "0600000000000000" + "4000000000000000" + "14000000" + "0300000001000000000000007e00000000000000"
         ),
-        (.letter(StoredLetter(number: 9, letter: .sample(7, dispatcher: 2))), "0d" + "0900000000000000" + letter),
+        (.letter(StoredDeadLetter(number: 9, letter: .sample(7, dispatcher: 2))), "0d" + "0900000000000000" + letter),
     ]
 
     @Test("Q11: a state is these bytes")
@@ -143,8 +146,8 @@ struct LogGoldenTests {
         state.kept = ["b": [4]]
         (state.lastSequenceNumber, state.newestStamp, state.trimmedThrough) = (9, 44, 2)
         (state.givenUpThrough, state.retention) = (1, Retention(receivedAfter: 7, maxBytes: 8))
-        let place = LetterPosition(frame: LogPosition(segment: 6, offset: 64), index: 1)
-        state.letters.add(.sample(7, dispatcher: 2), at: place)
+        let position = DeadLetterPosition(frame: LogPosition(segment: 6, offset: 64), index: 1)
+        state.letters.add(.sample(7, dispatcher: 2), at: position)
         let ids = RecentIDs(lastSequenceNumber: 9, receivedStamp: 8, count: 1, bytes: [1, 2])
         let filed = LogIDs.Filed(file: LogFile(number: 3, size: 256), segment: 7, last: 8)
         state.ids = LogIDs(recent: [ids], files: [filed], forgottenThrough: 4)

@@ -67,11 +67,11 @@ final class LogLastRoomTests {
             #expect(write(.deadLetter(.sample(number))))
         }
         fill()
-        let page = try engine.readLetters(DeadLetterQuery(limit: .max)).get()
+        let page = try engine.readDeadLetters(DeadLetterQuery(limit: .max)).get()
         #expect(page.letters.count == 300)
         var deleted = 0
         for letter in page.letters {
-            guard case .success = engine.purgeLetters(DeadLetterQuery(letters: [letter.number], limit: 1)) else {
+            guard case .success = engine.purgeDeadLetters(DeadLetterQuery(letters: [letter.number], limit: 1)) else {
                 break
             }
             deleted += 1
@@ -89,8 +89,8 @@ final class LogLastRoomTests {
         }
         fill()
         while write(.keep("a", [])) {}
-        let page = try engine.readLetters(DeadLetterQuery(limit: .max)).get()
-        let deleted = page.letters.map { engine.purgeLetters(DeadLetterQuery(letters: [$0.number], limit: 1)) }
+        let page = try engine.readDeadLetters(DeadLetterQuery(limit: .max)).get()
+        let deleted = page.letters.map { engine.purgeDeadLetters(DeadLetterQuery(letters: [$0.number], limit: 1)) }
         #expect(deleted.map { try? $0.get() } == Array(repeating: 1, count: 12))
         #expect(settleAll())
         doChores()

@@ -97,7 +97,7 @@ struct LogPieceTests {
     }
 
     /// The groups of the first segment, and the bytes that they lie in.
-    private func groups() throws -> (kinds: [LogFrame.Kind], places: [Range<Int>], bytes: [UInt8], path: String) {
+    private func groups() throws -> (kinds: [LogFrame.Kind], ranges: [Range<Int>], bytes: [UInt8], path: String) {
         let path = scene.options.logDirectory + "/000001.log"
         let bytes = try #require(FileManager.default.contents(atPath: path)).map { $0 }
         guard case .header(let header) = bytes.withUnsafeBytes(LogHeader.read) else { throw POSIXError(.EIO) }
@@ -110,11 +110,11 @@ struct LogPieceTests {
     }
 
     @Test("Q8: damage in a packed group costs that group, which is counted", arguments: [52, 200, -9])
-    func damage(_ place: Int) throws {
+    func damage(_ offset: Int) throws {
         try fill()
-        var (kinds, places, bytes, path) = try groups()
+        var (kinds, ranges, bytes, path) = try groups()
         #expect(kinds == Array(repeating: .group, count: 4))
-        bytes[place < 0 ? places[1].upperBound + place : places[1].lowerBound + place] ^= 1
+        bytes[offset < 0 ? ranges[1].upperBound + offset : ranges[1].lowerBound + offset] ^= 1
         try Data(bytes).write(to: URL(fileURLWithPath: path))
         let state = try scene.open()
         #expect(state.lastSequenceNumber == 40)
@@ -127,17 +127,17 @@ struct LogPieceTests {
     )
     func foreign() throws {
         try fill()
-        var (_, places, bytes, path) = try groups()
+        var (_, ranges, bytes, path) = try groups()
         // As a program would write it that does not know how.
-        let range = places[3]
+        let range = ranges[3]
         guard case .header(let header) = bytes.withUnsafeBytes(LogHeader.read) else { return }
-        let place = LogPosition(segment: header.number, offset: range.lowerBound)
-        let old = try #require(bytes[range].withUnsafeBytes { LogFrame($0, at: place) })
+        let offset = LogPosition(segment: header.number, offset: range.lowerBound)
+        let old = try #require(bytes[range].withUnsafeBytes { LogFrame($0, at: offset) })
         var content = Array(bytes[range].dropFirst(LogFrame.headerSize).prefix(old.length))
         content.replaceSubrange(content.count - 20..<content.count, with: repeatElement(255, count: 20))
         var writer = LogWriter()
         _ = writer.frame(
-            .group, at: place, certain: old.certain, previous: old.previous
+            .group, at: offset, certain: old.certain, previous: old.previous
         ) { $0.putRest(content) }
         bytes.replaceSubrange(range.lowerBound..<range.lowerBound + writer.bytes.count, with: writer.bytes)
         try Data(bytes).write(to: URL(fileURLWithPath: path))

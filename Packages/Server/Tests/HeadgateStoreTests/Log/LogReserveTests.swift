@@ -16,7 +16,7 @@ struct LogReserveTests {
         #expect(left(.asked(.settled(1, Settled(through: 1)))) == reserve.bytes / 4 * 3)
         #expect(left(letter) == reserve.bytes / 2 && left(.asked(.keep("a", nil))) == reserve.bytes / 2)
         #expect(left(.lettersGone([1])) == reserve.bytes / 4, "deleting dead letters makes room")
-        #expect(left(.asked(.limitLetters(DeadLetterLimits()))) == reserve.bytes / 4, "so does dropping the oldest")
+        #expect(left(.asked(.limitDeadLetters(DeadLetterLimits()))) == reserve.bytes / 4, "so does dropping the oldest")
         #expect(left(.forgotten([1])) == 0)
     }
 

@@ -60,7 +60,7 @@ final class LogResumeTests {
             try keep("lost", 3, engine)
             // The power goes: what was written first is lost, and what was written behind it is not.
             bytes = try Data(contentsOf: file)
-            for place in after.indices where after[place] != before[place] { bytes[place] = before[place] }
+            for index in after.indices where after[index] != before[index] { bytes[index] = before[index] }
         }
         try bytes.write(to: file)
         let then = try life { engine in try keep("place", 2, engine) }

@@ -28,8 +28,8 @@ import Testing
         }
     }
 
-    private func rewind(to place: RewindRequest.Place) throws -> RewindOutcome {
-        try scene.answer { scene.store.rewind(RewindRequest(1, to: place), then: $0) }.get()
+    private func rewind(to start: RewindRequest.Start) throws -> RewindOutcome {
+        try scene.answer { scene.store.rewind(RewindRequest(1, to: start), then: $0) }.get()
     }
 
     private func oldest(_ outcome: RewindOutcome) -> SequenceNumber? {

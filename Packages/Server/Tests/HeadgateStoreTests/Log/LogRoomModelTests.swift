@@ -128,10 +128,10 @@ private final class History {
         engine.finish()
         engine = nil
         let opened = try options.open()
-        var (place, found): (SequenceNumber, [SequenceNumber]) = (settled.values.min() ?? 0, [])
-        while case .success(let chunk?) = opened.engine.read(after: place) {
-            found += chunk.map(\.sequenceNumber).filter { $0 > place }
-            place = chunk.lastSequenceNumber
+        var (index, found): (SequenceNumber, [SequenceNumber]) = (settled.values.min() ?? 0, [])
+        while case .success(let chunk?) = opened.engine.read(after: index) {
+            found += chunk.map(\.sequenceNumber).filter { $0 > index }
+            index = chunk.lastSequenceNumber
         }
         #expect(found == Array((last - 29)...last), "\(seed)")
         #expect(opened.state.unsettled.values.joined().allSatisfy { $0.tally.events == 30 }, "\(seed)")

@@ -13,9 +13,9 @@ struct LogScanTests {
         var writer = LogWriter()
         var previous: UInt64 = 1
         for (index, content) in contents.enumerated() {
-            let place = LogPosition(segment: number, offset: LogHeader.size + writer.bytes.count)
+            let position = LogPosition(segment: number, offset: LogHeader.size + writer.bytes.count)
             let sure = index < certain.count ? certain[index] : 0
-            previous = writer.frame(.changes, at: place, certain: sure, previous: previous) {
+            previous = writer.frame(.changes, at: position, certain: sure, previous: previous) {
                 $0.put(content)
             }
         }
@@ -47,25 +47,25 @@ struct LogScanTests {
     }
 
     @Test("Q5: unsynced frames end at the first hole, wherever in a frame it is", arguments: 0..<56)
-    func lost(_ place: Int) {
+    func lost(_ position: Int) {
         var bytes = segment(["one", "two", "three"])
         let start = offsets(["one"])[1] - LogHeader.size
-        bytes[start + place] ^= 0x10
+        bytes[start + position] ^= 0x10
         let (report, contents) = report(bytes)
         // The last byte that is changed here is no part of the frame, but of the room behind it.
-        let isChanged = place < LogFrame.headerSize + 4 + "two".utf8.count
+        let isChanged = position < LogFrame.headerSize + 4 + "two".utf8.count
         #expect(contents == (isChanged ? ["one"] : ["one", "two", "three"]))
         #expect(report.damaged.isEmpty)
     }
 
     @Test("Q8: a hole in synced frames is damage, and the frames behind it count", arguments: 0..<55)
-    func damaged(_ place: Int) {
-        let places = offsets(["one", "two"])
-        var bytes = segment(["one", "two", "three"], certain: [0, 0, places[2]])
-        bytes[places[1] - LogHeader.size + place] ^= 0x10
+    func damaged(_ position: Int) {
+        let positions = offsets(["one", "two"])
+        var bytes = segment(["one", "two", "three"], certain: [0, 0, positions[2]])
+        bytes[positions[1] - LogHeader.size + position] ^= 0x10
         let (report, contents) = report(bytes)
         #expect(contents == ["one", "three"])
-        #expect(report.damaged == [places[1]..<places[2]])
+        #expect(report.damaged == [positions[1]..<positions[2]])
     }
 
     @Test("Q5: bytes of an earlier use of the file, or of a failed attempt, are not frames")
@@ -83,10 +83,10 @@ struct LogScanTests {
         let bytes = segment(["one", "two"])
         #expect(report(bytes).contents == ["one", "two"])
         // Behind the header of the second, and its mark.
-        for place in [0, LogFrame.headerSize + 5] {
+        for position in [0, LogFrame.headerSize + 5] {
             var changed = bytes
-            changed[LogFrame.size(of: 7) + place] ^= 1
-            #expect(report(changed).contents == ["one"], "\(place)")
+            changed[LogFrame.size(of: 7) + position] ^= 1
+            #expect(report(changed).contents == ["one"], "\(position)")
         }
     }
 
@@ -99,10 +99,10 @@ struct LogScanTests {
         for _ in 0..<20 {
             bytes += (0..<8 * Int.random(in: 0...9, using: &random)).map { _ in letters.randomElement(using: &random)! }
             guard Bool.random(using: &random) else { continue }
-            let place = LogPosition(segment: 7, offset: LogHeader.size + bytes.count)
+            let position = LogPosition(segment: 7, offset: LogHeader.size + bytes.count)
             var writer = LogWriter()
-            _ = writer.frame(.changes, at: place, certain: 0, previous: 1) { $0.put("content") }
-            wanted.append(place.offset)
+            _ = writer.frame(.changes, at: position, certain: 0, previous: 1) { $0.put("content") }
+            wanted.append(position.offset)
             bytes += writer.bytes
         }
         let found = bytes.withUnsafeBytes { bytes in
@@ -134,10 +134,10 @@ struct LogScanTests {
         var bytes = header.bytes
         #expect(bytes.count == LogHeader.size)
         #expect(bytes.withUnsafeBytes(LogHeader.read) == .header(header))
-        for place in 12..<LogHeader.size where !(40..<56).contains(place) {
+        for position in 12..<LogHeader.size where !(40..<56).contains(position) {
             var changed = bytes
-            changed[place] ^= 1
-            #expect(changed.withUnsafeBytes(LogHeader.read) == .none, "\(place)")
+            changed[position] ^= 1
+            #expect(changed.withUnsafeBytes(LogHeader.read) == .none, "\(position)")
         }
         for version in [1, 2, 3, 4, 6] as [UInt8] {
             bytes[8] = version

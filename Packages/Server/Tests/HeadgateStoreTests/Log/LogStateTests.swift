@@ -143,16 +143,16 @@ struct LogStateTests {
 
     @Test("D10: dead letters stay within their bounds, the oldest are deleted, and no number is given twice")
     func letters() {
-        var index = LetterIndex()
+        var index = DeadLetterIndex()
         for number in 1...5 {
             index.add(
                 letter(SequenceNumber(number)),
-                at: LetterPosition(frame: LogPosition(segment: 1, offset: 64), index: number))
+                at: DeadLetterPosition(frame: LogPosition(segment: 1, offset: 64), index: number))
         }
         #expect(index.limit(to: DeadLetterLimits(count: 3, bytes: 1_000)) == [1: 2])
         #expect(index.entries.map(\.number) == [3, 4, 5])
         index.add(
-            letter(6, bytes: 995), at: LetterPosition(frame: LogPosition(segment: 1, offset: 64), index: 6))
+            letter(6, bytes: 995), at: DeadLetterPosition(frame: LogPosition(segment: 1, offset: 64), index: 6))
         #expect(index.limit(to: DeadLetterLimits(count: 3, bytes: 1_000)) == [1: 3])
         #expect(index.entries.map(\.number) == [6] && index.bytes == 995)
         index.remove { _ in true }

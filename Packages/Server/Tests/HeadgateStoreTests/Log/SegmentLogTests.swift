@@ -389,8 +389,8 @@ private final class LogScene {
         for name in try names.sorted() where name.hasSuffix(".log") {
             let url = URL(fileURLWithPath: options.logDirectory + "/" + name)
             var bytes = try Data(contentsOf: url)
-            guard let place = bytes.range(of: Data(text.utf8)) else { continue }
-            bytes[place.upperBound - 1] ^= 1
+            guard let index = bytes.range(of: Data(text.utf8)) else { continue }
+            bytes[index.upperBound - 1] ^= 1
             let file = try FileHandle(forUpdating: url)
             try file.write(contentsOf: bytes)
             return try file.close()

@@ -58,11 +58,11 @@ final class StoreScene {
 
     /// The numbers of all events behind a place, read as a dispatcher would.
     func numbers(after sequenceNumber: SequenceNumber = 0) throws -> [SequenceNumber] {
-        var place = sequenceNumber
+        var position = sequenceNumber
         var numbers: [SequenceNumber] = []
-        while let chunk = try read(after: place) {
-            numbers += chunk.map(\.sequenceNumber).filter { $0 > place }
-            place = chunk.lastSequenceNumber
+        while let chunk = try read(after: position) {
+            numbers += chunk.map(\.sequenceNumber).filter { $0 > position }
+            position = chunk.lastSequenceNumber
         }
         return numbers
     }

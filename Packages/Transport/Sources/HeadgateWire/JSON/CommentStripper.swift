@@ -55,10 +55,10 @@ public struct CommentStripper {
 
     /// The offset after the `*/` of the block that begins here; nil if it is unterminated.
     private var blockEnd: Int? {
-        var place = position + 3
-        while place < text.count {
-            if text[place] == UInt8(ascii: "/"), text[place - 1] == UInt8(ascii: "*") { return place + 1 }
-            place += 1
+        var offset = position + 3
+        while offset < text.count {
+            if text[offset] == UInt8(ascii: "/"), text[offset - 1] == UInt8(ascii: "*") { return offset + 1 }
+            offset += 1
         }
         return nil
     }

@@ -29,9 +29,9 @@ public struct JSONNames: @unchecked Sendable {
         precondition(names.count <= JSONNames.most && names.allSatisfy { $0.utf8CodeUnitCount > 0 })
         count = names.count
         longest = names.map(\.utf8CodeUnitCount).max() ?? 0
-        for (place, name) in names.enumerated() {
+        for (index, name) in names.enumerated() {
             let text = UnsafeRawBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount)
-            (self.names + place).initialize(to: Name(text))
+            (self.names + index).initialize(to: Name(text))
         }
     }
 
@@ -42,37 +42,37 @@ public struct JSONNames: @unchecked Sendable {
     ///   - key: the name.
     ///   - end: the end of the object in the text.
     @inline(__always)
-    fileprivate func place(of key: JSONView, in end: UInt32) -> Int? {
+    fileprivate func index(of key: JSONView, in end: UInt32) -> Int? {
         let (start, length) = (key.entry.pointee.start &+ 1, key.entry.pointee.end &- key.entry.pointee.start &- 2)
         // The common case: a short name without escapes, with eight readable bytes from its beginning.
         guard key.entry.pointee.kind == HG_JSON_STRING.rawValue, length <= 8, start &+ 8 <= end else {
-            return place(ofAny: key)
+            return index(ofAny: key)
         }
         let bytes = UInt64(littleEndian: UnsafeRawPointer(key.text + Int(start)).loadUnaligned(as: UInt64.self))
-        return place(of: bytes & UInt64.max &>> UInt64(64 &- 8 &* length), length: Int(length), from: 0)
+        return index(of: bytes & UInt64.max &>> UInt64(64 &- 8 &* length), length: Int(length), from: 0)
     }
 
     /// Returns the index of a name of any length, with or without escapes.
     @inline(never)
-    private func place(ofAny key: JSONView) -> Int? {
+    private func index(ofAny key: JSONView) -> Int? {
         guard key.spelling.count <= JSONView.longestEscape * longest else { return nil }
         var name: [UInt8] = []
         key.appendUnescaped(to: &name)
         let head = name.withUnsafeBytes(JSONNames.head)
-        var next = place(of: head, length: name.count, from: 0)
-        while let place = next, !names[place].text.elementsEqual(name) {
-            next = self.place(of: head, length: name.count, from: place + 1)
+        var next = index(of: head, length: name.count, from: 0)
+        while let index = next, !names[index].text.elementsEqual(name) {
+            next = self.index(of: head, length: name.count, from: index + 1)
         }
         return next
     }
 
     /// Returns the first index from `start` on whose name has this head and length.
     @inline(__always)
-    private func place(of head: UInt64, length: Int, from start: Int) -> Int? {
-        var place = start
-        while place < count {
-            if names[place].head == head, names[place].length == length { return place }
-            place &+= 1
+    private func index(of head: UInt64, length: Int, from start: Int) -> Int? {
+        var index = start
+        while index < count {
+            if names[index].head == head, names[index].length == length { return index }
+            index &+= 1
         }
         return nil
     }
@@ -86,7 +86,7 @@ public struct JSONNames: @unchecked Sendable {
 public struct JSONFound {
     @usableFromInline let object: JSONView
     /// The distances of the values' entries from the object's entry; 0 for a missing member.
-    @usableFromInline var places = InlineArray<8, UInt32>(repeating: 0)
+    @usableFromInline var offsets = InlineArray<8, UInt32>(repeating: 0)
 
     @inline(__always)
     fileprivate init(_ names: JSONNames, in object: JSONView) {
@@ -97,7 +97,7 @@ public struct JSONFound {
         var key: UInt32 = 1
         while remaining > 0 {
             let value = key &+ 1
-            if let place = names.place(of: object.ahead(key), in: end) { places[unchecked: place] = value }
+            if let index = names.index(of: object.ahead(key), in: end) { offsets[unchecked: index] = value }
             key = value &+ object.ahead(value).entry.pointee.span
             remaining &-= 1
         }
@@ -107,8 +107,8 @@ public struct JSONFound {
     ///
     /// If a name repeats, the last member counts, as with most parsers. Names are compared without escapes.
     @inlinable @inline(__always)
-    public subscript(place: Int) -> JSONView? {
-        places[place] == 0 ? nil : object.ahead(places[place])
+    public subscript(index: Int) -> JSONView? {
+        offsets[index] == 0 ? nil : object.ahead(offsets[index])
     }
 }
 

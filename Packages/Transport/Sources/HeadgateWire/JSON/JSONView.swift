@@ -190,9 +190,9 @@ extension JSONView {
     /// True if a string in the value may contain half of a surrogate pair. It is also true for a whole pair of escapes.
     var hasHalves: Bool {
         let bytes = raw
-        return bytes.indices.dropLast(3).contains { place in
-            bytes[place] == UInt8(ascii: "\\") && bytes[place + 1] == UInt8(ascii: "u")
-                && bytes[place + 2] | 0x20 == UInt8(ascii: "d") && bytes[place + 3] >= UInt8(ascii: "8")
+        return bytes.indices.dropLast(3).contains { offset in
+            bytes[offset] == UInt8(ascii: "\\") && bytes[offset + 1] == UInt8(ascii: "u")
+                && bytes[offset + 2] | 0x20 == UInt8(ascii: "d") && bytes[offset + 3] >= UInt8(ascii: "8")
         }
     }
 
@@ -230,18 +230,18 @@ public struct JSONElements: Sequence {
     public var underestimatedCount: Int { count }
 
     public func makeIterator() -> Iterator {
-        Iterator(place: container.inside, remaining: container.count)
+        Iterator(cursor: container.inside, remaining: container.count)
     }
 
     /// Iterates over the elements, skipping their contents.
     public struct Iterator: IteratorProtocol {
-        fileprivate var place: JSONView
+        fileprivate var cursor: JSONView
         fileprivate var remaining: Int
 
         public mutating func next() -> JSONView? {
             guard remaining > 0 else { return nil }
-            let element = place
-            place = element.next
+            let element = cursor
+            cursor = element.next
             remaining -= 1
             return element
         }
@@ -260,18 +260,18 @@ public struct JSONMembers: Sequence {
     public func makeIterator() -> Iterator {
         // Other values than objects have no members.
         let count = container.kind == .object ? container.count : 0
-        return Iterator(place: container.inside, remaining: count)
+        return Iterator(cursor: container.inside, remaining: count)
     }
 
     /// Iterates over the members, skipping their contents.
     public struct Iterator: IteratorProtocol {
-        fileprivate var place: JSONView
+        fileprivate var cursor: JSONView
         fileprivate var remaining: Int
 
         public mutating func next() -> (key: JSONView, value: JSONView)? {
             guard remaining > 0 else { return nil }
-            let (key, value) = (place, place.inside)
-            place = value.next
+            let (key, value) = (cursor, cursor.inside)
+            cursor = value.next
             remaining -= 1
             return (key, value)
         }

@@ -14,9 +14,9 @@ extension JSONView {
         for (key, value) in members {
             var name: [UInt8] = []
             key.appendExact(to: &name)
-            let place = path.isEmpty ? key.string ?? "" : "\(path).\(key.string ?? "")"
-            if !seen.insert(name).inserted { return place }
-            if let inside = value.repeatedMember(at: place) { return inside }
+            let memberPath = path.isEmpty ? key.string ?? "" : "\(path).\(key.string ?? "")"
+            if !seen.insert(name).inserted { return memberPath }
+            if let inside = value.repeatedMember(at: memberPath) { return inside }
         }
         return nil
     }

@@ -86,8 +86,8 @@ extension RPCError {
     /// Returns the error for a missing or wrong parameter. The path is relative to `params` (`events[1].event`), and
     /// empty for the params as a whole.
     public static func invalidParams(path: String, _ message: String) -> RPCError {
-        let place = path.isEmpty ? "params" : path
-        return RPCError(code: invalidParamsCode, message: "\(place): \(message)", data: ["path": .string(path)])
+        let subject = path.isEmpty ? "params" : path
+        return RPCError(code: invalidParamsCode, message: "\(subject): \(message)", data: ["path": .string(path)])
     }
 
     /// Returns the error for a failure without its own code.

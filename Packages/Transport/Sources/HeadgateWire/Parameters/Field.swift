@@ -92,9 +92,9 @@ public struct ParameterFault: Error, Equatable {
     }
 
     /// Returns the fault with a path relative to the surrounding object or array.
-    /// - Parameter place: the name of the member, or the element as `[1]`.
-    func inside(_ place: String) -> ParameterFault {
-        ParameterFault(message, path: path.isEmpty || path.hasPrefix("[") ? place + path : "\(place).\(path)")
+    /// - Parameter parent: the name of the member, or the element as `[1]`.
+    func inside(_ parent: String) -> ParameterFault {
+        ParameterFault(message, path: path.isEmpty || path.hasPrefix("[") ? parent + path : "\(parent).\(path)")
     }
 }
 

@@ -147,7 +147,7 @@ extension OutputShape where Value: FixedWidthInteger & Sendable {
     /// A count, a size, or a duration in the unit that its name ends with.
     public static var count: OutputShape { OutputShape(.count) { $1.integer($0) } }
     /// A position in an order that begins with 1.
-    public static var place: OutputShape { OutputShape(.place) { $1.integer($0) } }
+    public static var positive: OutputShape { OutputShape(.positive) { $1.integer($0) } }
 }
 
 extension OutputShape where Value == Bool {

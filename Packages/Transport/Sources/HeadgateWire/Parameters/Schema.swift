@@ -55,7 +55,7 @@ extension Schema {
     /// A count, a size, or a duration in the unit that its name ends with.
     public static let count = Schema.integer(least: 0)
     /// A position in an order that begins with 1.
-    public static let place = Schema.integer(least: 1)
+    public static let positive = Schema.integer(least: 1)
     /// An object whose members the protocol does not define.
     public static let anyObject = Schema.dictionary(.any)
     /// An empty object, the result of an operation without a value.

@@ -5,7 +5,7 @@ import HeadgateTransport
 /// locked by the other.
 final class FileThread: Sendable {
     let loop: EventLoop
-    private let desk = Desk()
+    private let writer = Writer()
 
     init() throws(TransportError) {
         loop = try EventLoop.onNewThread(named: "headgate-file")
@@ -17,7 +17,7 @@ final class FileThread: Sendable {
 
     /// Appends complete lines to a file, on the thread. Then calls `then` there, with the fault or nil.
     func append(_ lines: [UInt8], to file: EventFile, then: @escaping @Sendable (FileFault?) -> Void) {
-        loop.submit { [desk] in then(desk.append(lines, to: file)) }
+        loop.submit { [writer] in then(writer.append(lines, to: file)) }
     }
 
     /// Closes a file after all writes that were requested before. The thread lives until then, so that a sender which
@@ -28,7 +28,7 @@ final class FileThread: Sendable {
 
     /// The open file. Only one is open at a time, because each locks the same path.
     // Unchecked: only the thread uses it.
-    private final class Desk: @unchecked Sendable {
+    private final class Writer: @unchecked Sendable {
         private var current: EventFile?
 
         func append(_ lines: [UInt8], to file: EventFile) -> FileFault? {

@@ -43,23 +43,23 @@ struct Rotation {
     /// Removes the files that a former, larger `keep` left.
     private func removeSurplus() {
         var own = 0
-        var place = 1
-        while exists(place) {
-            defer { place += 1 }
-            guard EventLines.begin(name(place)) else { continue }
+        var index = 1
+        while exists(index) {
+            defer { index += 1 }
+            guard EventLines.begin(name(index)) else { continue }
             own += 1
-            if own > keep { unlink(name(place)) }
+            if own > keep { unlink(name(index)) }
         }
     }
 
-    private func name(_ place: Int) -> String {
-        "\(path).\(place)"
+    private func name(_ index: Int) -> String {
+        "\(path).\(index)"
     }
 
-    private func exists(_ place: Int) -> Bool {
+    private func exists(_ index: Int) -> Bool {
         var status = stat()
         // `lstat`, because a link without a target has the name, too.
-        return lstat(name(place), &status) == 0
+        return lstat(name(index), &status) == 0
     }
 
     /// Renames a file. A file with the new name is replaced.

@@ -130,10 +130,10 @@ final class HTTPClient {
     // MARK: Handles
 
     private func takeHandle(to target: HTTPRequest.Target) -> HTTPHandle {
-        guard let place = idle.lastIndex(where: { $0.target == target }) else {
+        guard let index = idle.lastIndex(where: { $0.target == target }) else {
             return HTTPHandle(to: target, userAgent: userAgent, noProxy: noProxy, sockets: sockets)
         }
-        return idle.remove(at: place)
+        return idle.remove(at: index)
     }
 
     /// Keeps the handle of a finished request for the next one to the same target. The URL of a GET contains its event,

@@ -39,7 +39,7 @@ struct KafkaFlights {
     }
 
     /// The position of an event: its flight, and its index there.
-    private struct Place {
+    private struct Position {
         let flight: Int
         let index: Int
     }
@@ -51,7 +51,7 @@ struct KafkaFlights {
 
     /// An event that waits to be produced.
     private struct Waiting {
-        let place: Place
+        let position: Position
         let isSuspect: Bool
     }
 
@@ -59,7 +59,7 @@ struct KafkaFlights {
     private struct Sent {
         let sequenceNumber: SequenceNumber
         /// The position of the event that waits for the report, or nil if its flight has ended.
-        var place: Place?
+        var position: Position?
         let isAlone: Bool
         let isSuspect: Bool
     }
@@ -149,14 +149,14 @@ struct KafkaFlights {
         if !stored.isEmpty, let first = batch.events.first?.sequenceNumber { stored = stored.filter { $0 >= first } }
         // Iterate over indices: each copied event would retain its chunk.
         for index in batch.events.indices {
-            let place = Place(flight: number, index: index)
+            let position = Position(flight: number, index: index)
             let event = batch.events[index].sequenceNumber
             if !orphans.isEmpty, let message = orphans.removeValue(forKey: event) {
-                sent[message]?.place = place
+                sent[message]?.position = position
             } else if !stored.isEmpty, stored.remove(event) != nil {
                 flight.outcomes.note(.delivered, of: index)
             } else {
-                waiting.append(Waiting(place: place, isSuspect: false))
+                waiting.append(Waiting(position: position, isSuspect: false))
             }
         }
         flights[number] = flight
@@ -174,7 +174,7 @@ struct KafkaFlights {
     mutating func end(_ number: Int, cause: String) -> Outcome {
         guard flights[number] != nil else { return Outcome() }
         var outcome = Outcome()
-        if waiting[nextWaiting...].contains(where: { $0.place.flight == number }) { outcome = failWaiting(cause) }
+        if waiting[nextWaiting...].contains(where: { $0.position.flight == number }) { outcome = failWaiting(cause) }
         if let ended = giveUp(number, cause) { outcome.ended.append(ended) }
         return outcome
     }
@@ -183,14 +183,14 @@ struct KafkaFlights {
     private mutating func giveUp(_ number: Int, _ cause: String) -> MessageFlights.Ended? {
         guard let flight = flights.removeValue(forKey: number) else { return nil }
         for message in sent.numbers {
-            guard let entry = sent[message], entry.place?.flight == number else { continue }
-            sent[message]?.place = nil
+            guard let entry = sent[message], entry.position?.flight == number else { continue }
+            sent[message]?.position = nil
             orphans[entry.sequenceNumber] = message
         }
         returned = returned.map { entry in
-            guard entry.sent.place?.flight == number else { return entry }
+            guard entry.sent.position?.flight == number else { return entry }
             var sent = entry.sent
-            sent.place = nil
+            sent.position = nil
             return Returned(message: entry.message, sent: sent, report: entry.report)
         }
         return MessageFlights.Ended(number: number, result: flight.outcomes.result(cause: cause))
@@ -201,12 +201,12 @@ struct KafkaFlights {
     /// Their flights end, even if the producer has messages of them. The dispatcher must hear of the returned events
     /// before it sends later ones. A message that is alone stays alone until its report.
     mutating func failWaiting(_ cause: String) -> Outcome {
-        let places = waiting[nextWaiting...].map(\.place)
+        let positions = waiting[nextWaiting...].map(\.position)
         (waiting, nextWaiting, limit) = ([], 0, nil)
         isRoundFull = isRoundFull && !sent.isEmpty
         var outcome = Outcome()
-        for place in places {
-            if let ended = giveUp(place.flight, cause) { outcome.ended.append(ended) }
+        for position in positions {
+            if let ended = giveUp(position.flight, cause) { outcome.ended.append(ended) }
         }
         return outcome
     }
@@ -248,16 +248,16 @@ struct KafkaFlights {
         var portions: [Portion] = []
         var flight: Int?
         for _ in 0..<most where mayProduce {
-            let place = waiting[nextWaiting].place
-            if flight != place.flight || portions.last?.indices.upperBound != place.index {
-                guard let batch = flights[place.flight]?.batch else { break }
-                flight = place.flight
-                let indices = place.index..<place.index
+            let position = waiting[nextWaiting].position
+            if flight != position.flight || portions.last?.indices.upperBound != position.index {
+                guard let batch = flights[position.flight]?.batch else { break }
+                flight = position.flight
+                let indices = position.index..<position.index
                 portions.append(Portion(batch: batch, firstMessage: lastMessage + 1, indices: indices))
             }
             let last = portions.count - 1
-            produce(portions[last].batch.events[place.index].sequenceNumber)
-            portions[last].indices = portions[last].indices.lowerBound..<place.index + 1
+            produce(portions[last].batch.events[position.index].sequenceNumber)
+            portions[last].indices = portions[last].indices.lowerBound..<position.index + 1
         }
         return portions
     }
@@ -270,7 +270,7 @@ struct KafkaFlights {
         lastMessage += 1
         let isAlone = limit == 1 && sent.isEmpty
         sent.append(
-            Sent(sequenceNumber: number, place: entry.place, isAlone: isAlone, isSuspect: entry.isSuspect),
+            Sent(sequenceNumber: number, position: entry.position, isAlone: isAlone, isSuspect: entry.isSuspect),
             as: lastMessage)
         if let limit, sent.count >= limit { isRoundFull = true }
     }
@@ -293,16 +293,16 @@ struct KafkaFlights {
 
     private mutating func note(_ report: Report, of message: Message, _ ended: inout [MessageFlights.Ended]) {
         guard let entry = sent.remove(message) else { return }
-        if entry.place == nil { orphans[entry.sequenceNumber] = nil }
+        if entry.position == nil { orphans[entry.sequenceNumber] = nil }
         switch report {
         case .stored:
-            if let place = entry.place {
-                ended += settle(place, .delivered)
+            if let position = entry.position {
+                ended += settle(position, .delivered)
             } else {
                 stored.insert(entry.sequenceNumber)
             }
         case .refused(let believed) where entry.isAlone:
-            if let place = entry.place { ended += settle(place, believed) }
+            if let position = entry.position { ended += settle(position, believed) }
             // Events behind a returned event must not be produced before it.
             if case .retry(let cause, _) = believed { ended += failWaiting(cause).ended }
         case .refused, .failed:
@@ -326,12 +326,12 @@ struct KafkaFlights {
         let back = returned.sorted { $0.message < $1.message }
         returned = []
         let refused = back.count { $0.report.isRefusal }
-        guard refused > 0, !back.contains(where: { $0.sent.place == nil }) else {
+        guard refused > 0, !back.contains(where: { $0.sent.position == nil }) else {
             if back.isEmpty { widen() }
             return back.isEmpty ? [] : fail(back)
         }
         let again = back.compactMap { entry in
-            entry.sent.place.map { Waiting(place: $0, isSuspect: entry.report.isRefusal || entry.sent.isSuspect) }
+            entry.sent.position.map { Waiting(position: $0, isSuspect: entry.report.isRefusal || entry.sent.isSuspect) }
         }
         waiting = again + waiting[nextWaiting...]
         nextWaiting = 0
@@ -350,16 +350,18 @@ struct KafkaFlights {
     private mutating func fail(_ back: [Returned]) -> [MessageFlights.Ended] {
         let cause = back.lazy.compactMap(\.report.cause).first ?? "Kafka: cancelled"
         var ended: [MessageFlights.Ended] = []
-        for place in back.compactMap(\.sent.place) { ended += settle(place, .retry(cause: cause, charged: false)) }
+        for position in back.compactMap(\.sent.position) {
+            ended += settle(position, .retry(cause: cause, charged: false))
+        }
         return ended + failWaiting(cause).ended
     }
 
-    private mutating func settle(_ place: Place, _ outcome: EventOutcome) -> [MessageFlights.Ended] {
+    private mutating func settle(_ position: Position, _ outcome: EventOutcome) -> [MessageFlights.Ended] {
         // In place, because a copy of a flight costs more than all else here.
-        guard let flight = flights.index(forKey: place.flight), flights.values[flight].outcomes.lacks(place.index)
+        guard let flight = flights.index(forKey: position.flight), flights.values[flight].outcomes.lacks(position.index)
         else { return [] }
-        flights.values[flight].outcomes.note(outcome, of: place.index)
-        return flights.values[flight].outcomes.open == 0 ? over(place.flight) : []
+        flights.values[flight].outcomes.note(outcome, of: position.index)
+        return flights.values[flight].outcomes.open == 0 ? over(position.flight) : []
     }
 
     /// Ends a flight if all its events have outcomes.

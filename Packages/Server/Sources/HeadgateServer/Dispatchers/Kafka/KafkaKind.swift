@@ -44,12 +44,12 @@ extension SettingsReader {
     fileprivate func kafkaBrokers(_ key: String) -> [KafkaBroker] {
         guard let items = array(key) else { return [] }
         if items.isEmpty { fault(key, "", "must name at least one broker") }
-        return items.enumerated().compactMap { place, item in
+        return items.enumerated().compactMap { index, item in
             do throws(Endpoint.Fault) {
                 guard let text = String(dataItem: item) else { throw Endpoint.Fault(message: "must be a string") }
                 return try KafkaBroker(text)
             } catch {
-                fault(key, "[\(place)]", error.message)
+                fault(key, "[\(index)]", error.message)
                 return nil
             }
         }

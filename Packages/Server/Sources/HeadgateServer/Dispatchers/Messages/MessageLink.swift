@@ -196,11 +196,11 @@ struct MessageFlights {
     /// Handles the outcome of a message. If its event is sent again, so are the events that wait behind it.
     mutating func answer(_ message: Message, _ outcome: EventOutcome) -> Answer? {
         // In place, because a copy of a flight costs more than all else here.
-        guard let place = flights.index(forKey: message.flight), flights.values[place].outcomes.lacks(message.event)
+        guard let index = flights.index(forKey: message.flight), flights.values[index].outcomes.lacks(message.event)
         else { return nil }
-        let isReady = flights.values[place].settle(message.event, outcome)
-        guard flights.values[place].outcomes.open > 0 else {
-            let result = flights.remove(at: place).value.outcomes.result()
+        let isReady = flights.values[index].settle(message.event, outcome)
+        guard flights.values[index].outcomes.open > 0 else {
+            let result = flights.remove(at: index).value.outcomes.result()
             return .ended(Ended(number: message.flight, result: result))
         }
         return isReady ? .ready(message.flight) : nil

@@ -45,12 +45,12 @@ extension SettingsReader {
     fileprivate func natsServers(_ key: String) -> [NATSServer] {
         guard let items = array(key) else { return [] }
         if items.isEmpty { fault(key, "", "must name at least one server") }
-        return items.enumerated().compactMap { place, item in
+        return items.enumerated().compactMap { index, item in
             do throws(Endpoint.Fault) {
                 guard let text = String(dataItem: item) else { throw Endpoint.Fault(message: "must be a string") }
                 return try NATSServer(text)
             } catch {
-                fault(key, "[\(place)]", error.message)
+                fault(key, "[\(index)]", error.message)
                 return nil
             }
         }
@@ -127,16 +127,16 @@ struct NATSServer: Equatable {
         guard scheme == "nats" || scheme == "tls" else {
             throw Endpoint.Fault(message: "must be a URL with nats:// or tls://")
         }
-        let place = mark.map { text[$0.upperBound...] } ?? text[...]
-        guard !place.contains(where: { "/?#".contains($0) }) else {
+        let hostAndPort = mark.map { text[$0.upperBound...] } ?? text[...]
+        guard !hostAndPort.contains(where: { "/?#".contains($0) }) else {
             throw Endpoint.Fault(message: "must end with the host or the port")
         }
         isSecure = scheme == "tls"
-        authority = try Authority(place)
+        authority = try Authority(hostAndPort)
         if let userInfo = authority.userInfo, PercentEncoding.decode(userInfo).utf8.contains(0) {
             throw Endpoint.Fault(message: "must have no NUL in user and password")
         }
-        self.text = "\(scheme)://\(place)"
+        self.text = "\(scheme)://\(hostAndPort)"
     }
 
     /// The URL with user and password decoded, because libnats does not decode percent-encoding.

@@ -60,7 +60,7 @@ actor ProbeStage {
 
     /// Reports a state as the kernel.
     func kernelTells(_ state: NetworkState) {
-        monitor?.kernelTold(state)
+        monitor?.kernelReported(state)
     }
 
     func advance(by duration: Duration) {

@@ -6,7 +6,8 @@ extension EventStoreConformance {
             try bench.write(.deadLetter(.sample(7, dispatcher: 3)))
             try bench.reopen()
             let page = try bench.letters()
-            try bench.expect(page.letters, is: [StoredLetter(number: 1, letter: .sample(7, dispatcher: 3))], "letters")
+            try bench.expect(
+                page.letters, is: [StoredDeadLetter(number: 1, letter: .sample(7, dispatcher: 3))], "letters")
             try bench.expect(page.letters.first?.letter.event?.sequenceNumber, is: 7, "its event")
             try bench.expect(page.next == nil && page.newest == 1, "the page goes on: \(page)")
         },
@@ -36,12 +37,12 @@ extension EventStoreConformance {
             try bench.bury(1...4)
             let all = bench.store.letters
             try bench.expect(all.events, is: 4, "letters")
-            try bench.write(.limitLetters(DeadLetterLimits(count: 3)))
+            try bench.write(.limitDeadLetters(DeadLetterLimits(count: 3)))
             try bench.expectLetters([2, 3, 4], DeadLetterQuery(limit: 9))
-            try bench.write(.limitLetters(DeadLetterLimits(bytes: all.bytes / 2)))
+            try bench.write(.limitDeadLetters(DeadLetterLimits(bytes: all.bytes / 2)))
             try bench.expect(bench.purge(DeadLetterQuery(letters: [3], limit: 9)), is: 1, "purged")
             try bench.expect(bench.store.letters.events, is: 1, "letters")
-            try bench.write(.limitLetters(DeadLetterLimits(count: 0, bytes: 0)))
+            try bench.write(.limitDeadLetters(DeadLetterLimits(count: 0, bytes: 0)))
             try bench.expectLetters([4], DeadLetterQuery(limit: 9))
             try bench.reopen()
             try bench.expect(bench.store.letters, is: Tally(events: 1, bytes: all.bytes / 4), "letters")
@@ -62,7 +63,7 @@ extension StoreBench {
         for number in numbers { try write(.deadLetter(.sample(number, dispatcher: number % 2 == 1 ? 1 : 2))) }
     }
 
-    fileprivate func expectLetters(_ numbers: [LetterNumber], _ query: DeadLetterQuery) throws {
+    fileprivate func expectLetters(_ numbers: [DeadLetterNumber], _ query: DeadLetterQuery) throws {
         try expect(letters(query).letters.map(\.number), is: numbers, "letters")
     }
 }

@@ -2,7 +2,7 @@ import HeadgateWire
 
 /// Reports about a barrier, a board or a status of this client. It lasts as long as a connection, and the client asks
 /// for it again on the next one.
-public enum StandingReport {
+public enum PersistentCallReport {
     /// The daemon has granted it, for the first time or again.
     case began
     /// The connection is lost for this reason. It begins again on the next connection.
@@ -11,7 +11,7 @@ public enum StandingReport {
     /// Reported once and last. A `CancellationError` if this client ended it.
     case ended(any Error)
 
-    init(_ news: StandingNews) {
+    init(_ news: PersistentCallNews) {
         switch news {
         case .granted: self = .began
         case .interrupted(let error): self = .interrupted(error)
@@ -21,7 +21,7 @@ public enum StandingReport {
 }
 
 /// Reports about a persistent call.
-enum StandingNews {
+enum PersistentCallNews {
     /// The daemon granted it on the present connection. The answer is only valid during the call.
     case granted(JSONView)
     /// The connection is lost, and the grant with it.
@@ -31,10 +31,10 @@ enum StandingNews {
 }
 
 /// The caller of a persistent call.
-struct StandingCall {
+struct PersistentCall {
     /// Names in warnings what the call asks for.
     let name: String
-    let tell: (StandingNews) -> Void
+    let tell: (PersistentCallNews) -> Void
     /// Gives back what the daemon may grant although the caller no longer waits.
     let giveBack: () -> Void
 }

@@ -1,7 +1,7 @@
 import HeadgateClient
 import Testing
 
-@Suite struct SocketPlaceTests {
+@Suite struct SocketPathTests {
     @Test(
         "The client looks for the socket in the order of the protocol",
         arguments: [
@@ -10,8 +10,8 @@ import Testing
             (["XDG_RUNTIME_DIR": "relative"], "/run/headgate/headgate.sock"),
             ([:], "/run/headgate/headgate.sock"),
         ])
-    func places(variables: [String: String], path: String) {
-        #expect(SocketPlace.usual({ variables[$0] }, isThere: { _ in false }) == path)
+    func paths(variables: [String: String], path: String) {
+        #expect(SocketPath.usual({ variables[$0] }, isThere: { _ in false }) == path)
     }
 
     @Test(
@@ -23,6 +23,6 @@ import Testing
         ])
     func machine(folders: [String], path: String) {
         let variables = ["XDG_RUNTIME_DIR": "/run/user/7"]
-        #expect(SocketPlace.usual({ variables[$0] }, isThere: folders.contains) == path)
+        #expect(SocketPath.usual({ variables[$0] }, isThere: folders.contains) == path)
     }
 }

@@ -8,73 +8,73 @@ struct IntegerSet {
     /// its first bit or loses its last.
     private var levels: [[UInt64]] = []
 
-    func contains(_ place: Int) -> Bool {
-        let word = place >> 6
-        return word < words.count && words[word] & IntegerSet.bit(place) != 0
+    func contains(_ member: Int) -> Bool {
+        let word = member >> 6
+        return word < words.count && words[word] & IntegerSet.bit(member) != 0
     }
 
-    /// Returns the first member that is not less than `place`, or nil if there is none.
-    func next(from place: Int) -> Int? {
-        let word = place >> 6
+    /// Returns the first member that is not less than `member`, or nil if there is none.
+    func next(from member: Int) -> Int? {
+        let word = member >> 6
         guard word < words.count else { return nil }
-        let rest = words[word] & IntegerSet.bits(from: place)
+        let rest = words[word] & IntegerSet.bits(from: member)
         if rest != 0 { return word << 6 | rest.trailingZeroBitCount }
         return nextWord(from: word + 1).map { $0 << 6 | words[$0].trailingZeroBitCount }
     }
 
     private func nextWord(from word: Int) -> Int? {
-        var place = word
+        var member = word
         for level in levels.indices {
-            let word = place >> 6
+            let word = member >> 6
             guard word < levels[level].count else { return nil }
-            let rest = levels[level][word] & IntegerSet.bits(from: place)
+            let rest = levels[level][word] & IntegerSet.bits(from: member)
             if rest != 0 { return lowest(under: word << 6 | rest.trailingZeroBitCount, level) }
-            place = word + 1
+            member = word + 1
         }
         return nil
     }
 
-    mutating func insert(_ place: Int) {
-        let word = place >> 6
+    mutating func insert(_ member: Int) {
+        let word = member >> 6
         if word >= words.count { words.append(contentsOf: repeatElement(0, count: word + 1 - words.count)) }
         let before = words[word]
-        words[word] = before | IntegerSet.bit(place)
+        words[word] = before | IntegerSet.bit(member)
         if before == 0 { note(word) }
     }
 
     /// Sets the summary bits for a word that has got its first bit.
     private mutating func note(_ word: Int) {
-        var place = word
+        var member = word
         for level in levels.indices {
-            let word = place >> 6
+            let word = member >> 6
             if word >= levels[level].count {
                 levels[level].append(contentsOf: repeatElement(0, count: word + 1 - levels[level].count))
             }
             let before = levels[level][word]
-            levels[level][word] = before | IntegerSet.bit(place)
+            levels[level][word] = before | IntegerSet.bit(member)
             // The word was not zero before, so the bits above are set already.
             guard before == 0 else { return }
-            place = word
+            member = word
         }
         while (levels.last ?? words).count > 1 { addLevel() }
     }
 
-    mutating func remove(_ place: Int) {
-        let word = place >> 6
+    mutating func remove(_ member: Int) {
+        let word = member >> 6
         guard word < words.count, words[word] != 0 else { return }
-        words[word] &= ~IntegerSet.bit(place)
+        words[word] &= ~IntegerSet.bit(member)
         if words[word] == 0 { erase(word) }
     }
 
     /// Clears the summary bits for a word that has lost its last bit.
     private mutating func erase(_ word: Int) {
-        var place = word
+        var member = word
         for level in levels.indices {
-            let word = place >> 6
-            levels[level][word] &= ~IntegerSet.bit(place)
+            let word = member >> 6
+            levels[level][word] &= ~IntegerSet.bit(member)
             // The word is still not zero, so the bits above stay set.
             guard levels[level][word] == 0 else { return }
-            place = word
+            member = word
         }
     }
 
@@ -97,10 +97,10 @@ struct IntegerSet {
         levels[..<level].reversed().reduce(bit) { $0 << 6 | $1[$0].trailingZeroBitCount }
     }
 
-    private static func bit(_ place: Int) -> UInt64 { 1 &<< UInt64(truncatingIfNeeded: place) }
+    private static func bit(_ member: Int) -> UInt64 { 1 &<< UInt64(truncatingIfNeeded: member) }
 
     /// Returns a mask of the bits of a word from an integer's bit on.
-    private static func bits(from place: Int) -> UInt64 { .max &<< UInt64(truncatingIfNeeded: place) }
+    private static func bits(from member: Int) -> UInt64 { .max &<< UInt64(truncatingIfNeeded: member) }
 }
 
 /// Keeps the order of events with the same key: the keys that have events in flight, and the events put aside behind
@@ -123,9 +123,9 @@ struct KeyOrder {
 
         mutating func insert(_ number: SequenceNumber) {
             if numbers.last ?? 0 < number { return numbers.append(number) }
-            let place = numbers[first...].firstIndex { $0 > number } ?? numbers.count
+            let member = numbers[first...].firstIndex { $0 > number } ?? numbers.count
             // The common case: the event that was removed last, and was not sent, comes back.
-            guard place == first, first > 0 else { return numbers.insert(number, at: place) }
+            guard member == first, first > 0 else { return numbers.insert(number, at: member) }
             first -= 1
             numbers[first] = number
         }
@@ -196,12 +196,12 @@ struct DeadlineTree {
     }
 
     /// Sets the end at an index; nil for no end.
-    mutating func set(_ place: Int, to end: Int64?) {
-        if place >= leaves {
+    mutating func set(_ member: Int, to end: Int64?) {
+        if member >= leaves {
             guard end != nil else { return }
-            grow(to: place)
+            grow(to: member)
         }
-        var node = leaves + place
+        var node = leaves + member
         guard nodes[node] != end ?? DeadlineTree.never else { return }
         nodes[node] = end ?? DeadlineTree.never
         while node > 1 {
@@ -212,9 +212,9 @@ struct DeadlineTree {
         }
     }
 
-    private mutating func grow(to place: Int) {
+    private mutating func grow(to member: Int) {
         var count = max(32, 2 * leaves)
-        while count <= place { count *= 2 }
+        while count <= member { count *= 2 }
         let old = leaves == 0 ? [] : Array(nodes[leaves...])
         nodes = [Int64](repeating: DeadlineTree.never, count: 2 * count)
         nodes.replaceSubrange(count..<count + old.count, with: old)

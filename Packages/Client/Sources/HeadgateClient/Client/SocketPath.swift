@@ -1,7 +1,7 @@
 import Glibc
 
 /// The usual path of the daemon's socket (Protocol, Socket; `Docs/Decisions/0010`).
-public enum SocketPlace {
+public enum SocketPath {
     /// The usual path in the process's environment: `$HEADGATE_SOCKET`, else
     /// `$XDG_RUNTIME_DIR/headgate/headgate.sock`, else `/run/headgate/headgate.sock`.
     public static var usual: String {

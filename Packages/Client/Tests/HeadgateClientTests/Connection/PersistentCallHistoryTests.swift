@@ -5,7 +5,7 @@ import Testing
 @testable import HeadgateClient
 
 /// Any history of losses, refusals and changes, with calls that stand.
-@Suite struct StandingHistoryTests {
+@Suite struct PersistentCallHistoryTests {
     /// A daemon of which the test is told what it has granted on the present connection, and as which lines.
     private struct Stage {
         var scene = MachineScene { $0.backoffCap = .seconds(1) }
@@ -39,7 +39,7 @@ import Testing
         }
 
         mutating func stand() {
-            let number = scene.call("stand", standing: true)
+            let number = scene.call("stand", persistent: true)
             wanted[number] = "stand\(number)"
         }
 
@@ -78,7 +78,7 @@ import Testing
     }
 
     @Test(
-        "B29: in the end the daemon has granted the standing calls in their latest form, and no others",
+        "B29: in the end the daemon has granted the persistent calls in their latest form, and no others",
         arguments: Seeds.first(100))
     func history(seed: Seed) {
         var dice = SeededRandom(seed: seed)

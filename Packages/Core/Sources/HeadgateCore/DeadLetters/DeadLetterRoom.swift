@@ -29,14 +29,14 @@ public enum DeadLettersFull: String, CaseIterable, Sendable {
 }
 
 /// The room that is left for dead letters.
-struct LetterRoom: Equatable {
+struct DeadLetterRoom: Equatable {
     private var count: Int
     private var bytes: Int
     /// True if there are no letters: the first letter may be larger than the limit.
     private var isShelfEmpty: Bool
 
     /// Room without limits.
-    static let unlimited = LetterRoom(DeadLetterLimits(count: .max, bytes: .max), beside: .zero)
+    static let unlimited = DeadLetterRoom(DeadLetterLimits(count: .max, bytes: .max), beside: .zero)
 
     /// - Parameter used: the number and size of the existing letters.
     init(_ bounds: DeadLetterLimits, beside used: Tally) {

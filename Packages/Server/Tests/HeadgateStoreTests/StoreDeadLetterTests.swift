@@ -5,15 +5,15 @@ import Testing
 @testable import HeadgateStore
 
 @Suite("Event store: dead letters")
-struct StoreLetterTests {
+struct StoreDeadLetterTests {
     let scene = StoreScene()
 
-    private func read(_ query: DeadLetterQuery) throws -> LetterPage {
-        try scene.answer { scene.store.readLetters(query, then: $0) }.get()
+    private func read(_ query: DeadLetterQuery) throws -> StoredDeadLetterPage {
+        try scene.answer { scene.store.readDeadLetters(query, then: $0) }.get()
     }
 
     private func purge(_ query: DeadLetterQuery) throws -> Int {
-        try scene.answer { scene.store.purgeLetters(query, then: $0) }.get()
+        try scene.answer { scene.store.purgeDeadLetters(query, then: $0) }.get()
     }
 
     /// Puts letters of dispatchers 1 and 2 aside, in turn.
@@ -31,12 +31,12 @@ struct StoreLetterTests {
         var read: [SequenceNumber] = []
         let all = DeadLetterQuery(limit: 9)
         let purge = StoreJob.ask(isAboutLetters: true) {
-            $0.purgeLetters(all)
+            $0.purgeDeadLetters(all)
         } then: { result in
             purged.append((try? result.get()) ?? -1)
         }
         let list = StoreJob.ask(isAboutLetters: true) {
-            $0.readLetters(all)
+            $0.readDeadLetters(all)
         } then: { result in
             read = (try? result.get().letters.map(\.letter.sequenceNumber)) ?? []
         }
@@ -48,7 +48,7 @@ struct StoreLetterTests {
         }
         #expect(read == [2])
         #expect(purged == [1])
-        #expect(try engine.readLetters(all).get().letters.map(\.letter.sequenceNumber) == [2, 3])
+        #expect(try engine.readDeadLetters(all).get().letters.map(\.letter.sequenceNumber) == [2, 3])
     }
 
     @Test("D10: a dead letter is deleted in the commit that queues its event, and stays if that fails")
@@ -73,7 +73,7 @@ struct StoreLetterTests {
         #expect(try purge(DeadLetterQuery(limit: 2)) == 2)
         #expect(scene.store.letters == Tally(events: 1, bytes: each))
         bury(4...5)
-        scene.write(.limitLetters(DeadLetterLimits(count: 2)))
+        scene.write(.limitDeadLetters(DeadLetterLimits(count: 2)))
         #expect(try read(DeadLetterQuery(limit: 9)).letters.map(\.number) == [4, 5])
         #expect(scene.store.letters == Tally(events: 2, bytes: 2 * each))
         #expect(try scene.reopen().letters == Tally(events: 2, bytes: 2 * each))

@@ -6,7 +6,7 @@ import HeadgateData
 
 /// A program's calls that last as long as a connection: watches, barriers, boards and subscriptions. The client renews
 /// them on each connection. At the end the daemon must have each of them once, and none that the program ended.
-final class StandingCalls {
+final class PersistentCalls {
     /// A dispatcher without events, whose workers have nothing to do.
     static let dispatcher = "v"
     static let settings: DataObject = [
@@ -76,7 +76,7 @@ final class StandingCalls {
             connection.registerBarrier(registration) { [unowned self] in took(want, $0) }
         case .board: connection.serveBoard(id) { [unowned self] in took(want, $0) }
         case .subscription:
-            connection.subscribe(to: StandingCalls.dispatcher, credit: credit) { [unowned self] in took(want, $0) }
+            connection.subscribe(to: PersistentCalls.dispatcher, credit: credit) { [unowned self] in took(want, $0) }
         }
     }
 
@@ -92,7 +92,7 @@ final class StandingCalls {
 
     private func end(_ want: Want) {
         record.note("\(name) ends \(want.kind)")
-        record.count(want.isGranted ? .standingEnded : .standingEndedEarly)
+        record.count(want.isGranted ? .persistentCallEnded : .persistentCallEndedEarly)
         want.isCancelled = true
         wants.removeAll { $0 === want }
         let then = { [unowned self] in asked -= 1 }
@@ -103,7 +103,7 @@ final class StandingCalls {
             then()
         case .barrier: connection.unregisterBarrier(id) { _ in then() }
         case .board: connection.unserveBoard(id, then: then)
-        case .subscription: connection.unsubscribe(from: StandingCalls.dispatcher, then: then)
+        case .subscription: connection.unsubscribe(from: PersistentCalls.dispatcher, then: then)
         }
     }
 
@@ -115,7 +115,7 @@ final class StandingCalls {
 
     // MARK: Reports
 
-    private func took(_ want: Want, _ report: StandingReport) {
+    private func took(_ want: Want, _ report: PersistentCallReport) {
         switch report {
         case .began: began(want)
         case .interrupted: want.isGranted = false
@@ -153,7 +153,7 @@ final class StandingCalls {
 
     private func began(_ want: Want) {
         record.note("\(name) has its \(want.kind)")
-        record.count(.standingBegan)
+        record.count(.persistentCallBegan)
         record.expect(!want.isGranted, "\(name) is told twice that it has its \(want.kind)")
         want.isGranted = true
     }
@@ -180,7 +180,7 @@ final class StandingCalls {
         record.expect(!isClosed, "the barrier of \(name) is closed, and it was opened")
         let isServed = service.boards.isServed(id)
         record.expect(isServed == (number(.board) == 1), "\(name) serves its board: \(isServed)")
-        if !wants.isEmpty { record.count(.standingChecked) }
+        if !wants.isEmpty { record.count(.persistentCallsChecked) }
     }
 
     /// The number of batches that the program would take at once.

@@ -4,12 +4,12 @@ import HeadgateData
 @testable import HeadgateServer
 
 /// An operator's calls about dead letters (Behaviour D10): lists, requeues and purges.
-final class LetterDesk {
+final class DeadLetterOperator {
     private let record: Record
-    private let book: LetterBook
+    private let book: DeadLetterBook
     private weak var service: Service?
 
-    init(_ record: Record, _ book: LetterBook) {
+    init(_ record: Record, _ book: DeadLetterBook) {
         (self.record, self.book) = (record, book)
     }
 
@@ -46,7 +46,7 @@ final class LetterDesk {
         connection.ask("dead_letters.list", #"{"limit":1000}"#) { [self] result in
             guard case .array(let letters)? = result?["dead_letters"] else { return }
             // Dead letters of a dropped dispatcher belong to no dispatcher, until that is written.
-            let keys = letters.compactMap(LetterDesk.key)
+            let keys = letters.compactMap(DeadLetterOperator.key)
             let told = Set(keys)
             // A dead letter with a damaged record is listed without its event.
             guard !book.mayRot else { return }
@@ -61,11 +61,11 @@ final class LetterDesk {
         }
     }
 
-    private static func key(_ item: DataItem) -> LetterKey? {
+    private static func key(_ item: DataItem) -> DeadLetterKey? {
         guard case .object(let letter) = item, let lane = letter["dispatcher"].flatMap(String.init(dataItem:)),
             case .object(let event)? = letter["event"], let number = event["seq"].flatMap(Int.init(dataItem:))
         else { return nil }
-        return LetterKey(lane: lane, number: SequenceNumber(number))
+        return DeadLetterKey(lane: lane, number: SequenceNumber(number))
     }
 
     private func requeue(_ connection: SimulatedClient, _ which: String) {

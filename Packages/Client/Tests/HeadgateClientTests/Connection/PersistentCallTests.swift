@@ -4,11 +4,11 @@ import Testing
 @testable import HeadgateClient
 
 /// The machine, with calls that stand: they are made again on each connection.
-@Suite struct StandingCallTests {
-    @Test("A standing call is granted, and is no longer unanswered; the connection is kept for it")
+@Suite struct PersistentCallTests {
+    @Test("A persistent call is granted, and is no longer unanswered; the connection is kept for it")
     func granted() {
         var scene = MachineScene()
-        scene.call("watch", standing: true)
+        scene.call("watch", persistent: true)
         scene.open()
         scene.answer(1, "w")
         #expect(scene.takeOrders() == ["connect", "greet", "watch1", "grant 1 w"])
@@ -20,7 +20,7 @@ import Testing
     @Test("The caller is notified when the connection is lost, and the call is repeated in its order on the next one")
     func madeAgain() {
         var scene = MachineScene()
-        scene.call("watch", standing: true)
+        scene.call("watch", persistent: true)
         scene.open()
         scene.answer(1, "w")
         scene.call()
@@ -38,7 +38,7 @@ import Testing
     @Test("A caller is notified once of a loss, however many attempts to connect fail")
     func toldOnce() {
         var scene = MachineScene()
-        scene.call("watch", standing: true)
+        scene.call("watch", persistent: true)
         scene.open()
         scene.answer(1, "w")
         scene.lose()
@@ -53,7 +53,7 @@ import Testing
     @Test("A daemon that stops in order is left at once, and asked again later")
     func closing() {
         var scene = MachineScene()
-        scene.call("watch", standing: true)
+        scene.call("watch", persistent: true)
         scene.open()
         scene.answer(1, "w")
         _ = scene.takeOrders()
@@ -72,7 +72,7 @@ import Testing
     @Test("It ends when it is refused, abandoned or closed, or when the daemon does not return in time")
     func ends() {
         var scene = MachineScene { $0.reconnectTimeout = .milliseconds(100) }
-        for _ in 1...4 { scene.call("watch", standing: true) }
+        for _ in 1...4 { scene.call("watch", persistent: true) }
         scene.open()
         for number: CallNumber in 1...3 { scene.answer(number) }
         scene.refuse(4, RPCError(.unauthorized))
@@ -85,7 +85,7 @@ import Testing
         }
         #expect(scene.results.dropFirst().map(\.call) == [2, 3])
         #expect(scene.results[1].result == .failure(.noSocket))
-        scene.call("watch", standing: true)
+        scene.call("watch", persistent: true)
         scene.tell { machine, _ in machine.closed() }
         #expect(scene.results.last?.result == .failure(.closed))
         #expect(scene.machine.calls.isEmpty)
@@ -96,7 +96,7 @@ import Testing
         "A call that was granted and is now a conflict is repeated: the daemon may know the old connection")
     func conflict() {
         var scene = MachineScene { $0.backoffCap = .seconds(3) }
-        scene.call("register", standing: true)
+        scene.call("register", persistent: true)
         scene.open()
         scene.answer(1)
         scene.lose()
@@ -113,7 +113,7 @@ import Testing
         #expect(scene.takeOrders() == ["grant 1 again"])
         #expect(scene.machine.nextDeadline == nil)
         // The first time it is the truth.
-        scene.call("register", standing: true)
+        scene.call("register", persistent: true)
         scene.refuse(2, RPCError(.conflict))
         #expect(scene.results.map(\.call) == [2])
     }
@@ -121,7 +121,7 @@ import Testing
     @Test("A refusal on a later connection is warned of once, and the call is made again until it is granted")
     func refusedLater() {
         var scene = MachineScene { $0.backoffCap = .seconds(3) }
-        scene.call("subscribe", standing: true)
+        scene.call("subscribe", persistent: true)
         scene.open()
         scene.answer(1)
         scene.lose()
@@ -151,8 +151,8 @@ import Testing
     @Test("A call that the daemon may grant after its deadline is undone; one that was never written is not")
     func givenBack() {
         var scene = MachineScene { $0.maxUnanswered = 1 }
-        scene.call("register", standing: true, within: 500)
-        scene.call("register", standing: true, within: 400)
+        scene.call("register", persistent: true, within: 500)
+        scene.call("register", persistent: true, within: 400)
         scene.open()
         _ = scene.takeOrders()
         scene.passTime()
@@ -164,7 +164,7 @@ import Testing
     @Test("A granted call is repeated if the daemon may have replaced it")
     func renewed() {
         var scene = MachineScene()
-        scene.call("register", standing: true)
+        scene.call("register", persistent: true)
         scene.open()
         scene.tell { $0.renewed(1, now: $1) }
         scene.answer(1)
@@ -180,7 +180,7 @@ import Testing
     @Test("A postponed request ends with the connection, and with its caller")
     func postponed() {
         var scene = MachineScene()
-        for _ in 1...2 { scene.call("register", standing: true) }
+        for _ in 1...2 { scene.call("register", persistent: true) }
         scene.open()
         for number: CallNumber in 1...2 { scene.answer(number) }
         scene.lose()
@@ -202,7 +202,7 @@ import Testing
     @Test("A changed request is sent on the next connection in its latest form")
     func changed() {
         var scene = MachineScene()
-        scene.call("register", standing: true)
+        scene.call("register", persistent: true)
         scene.open()
         scene.answer(1)
         _ = scene.takeOrders()
@@ -227,8 +227,8 @@ import Testing
     @Test("A deadline is for the first grant only")
     func deadline() {
         var scene = MachineScene()
-        scene.call("watch", standing: true, within: 500)
-        scene.call("board", standing: true, within: 700)
+        scene.call("watch", persistent: true, within: 500)
+        scene.call("board", persistent: true, within: 700)
         scene.open()
         scene.answer(1)
         #expect(scene.machine.nextDeadline == scene.now + 700)
@@ -241,7 +241,7 @@ import Testing
     @Test("Each line of a call of several lines is checked against the daemon's limits")
     func lines() {
         var scene = MachineScene()
-        scene.call("register", standing: true)
+        scene.call("register", persistent: true)
         scene.tell { machine, _ in machine.changed(1, to: Array("0123456789\n0123456789\n".utf8)) }
         scene.tell { $0.connected(now: $1) }
         scene.tell { machine, now in

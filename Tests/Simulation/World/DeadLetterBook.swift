@@ -1,38 +1,38 @@
 import HeadgateCore
 
 /// The event of a dead letter.
-struct LetterKey: Hashable {
+struct DeadLetterKey: Hashable {
     let lane: String
     let number: SequenceNumber
 }
 
 /// The model of the dead letters (Behaviour D10): stored and requeued ones.
-final class LetterBook {
+final class DeadLetterBook {
     /// Dead letters that the store has confirmed.
-    private(set) var written: Set<LetterKey> = []
+    private(set) var written: Set<DeadLetterKey> = []
     /// Dead letters that are to be stored and not confirmed.
-    private(set) var asked: Set<LetterKey> = []
+    private(set) var asked: Set<DeadLetterKey> = []
     /// The number requeued in this life.
     private(set) var requeued = 0
     /// The number purged by an operator.
     private(set) var purged = 0
     /// Dead letters that were purged or requeued. A power failure may undo that.
-    private var gone: Set<LetterKey> = []
+    private var gone: Set<DeadLetterKey> = []
     /// Dead letters of dispatchers being dropped.
-    private var forgetting: Set<LetterKey> = []
+    private var forgetting: Set<DeadLetterKey> = []
     /// Dead letters of dispatchers dropped in this life.
-    private(set) var forgotten: Set<LetterKey> = []
-    private var known: [LetterNumber: StoredLetter] = [:]
+    private(set) var forgotten: Set<DeadLetterKey> = []
+    private var known: [DeadLetterNumber: StoredDeadLetter] = [:]
     /// Dead letters requeued in this life.
-    private var returned: Set<LetterKey> = []
+    private var returned: Set<DeadLetterKey> = []
     /// Events being requeued, by their new numbers.
-    private var returning: [SequenceNumber: LetterKey] = [:]
+    private var returning: [SequenceNumber: DeadLetterKey] = [:]
     /// The first number of each requeued event.
     private var firsts: [SequenceNumber: SequenceNumber] = [:]
     /// The purge in progress, which may be done in part.
     private var purging: DeadLetterQuery?
     /// Dead letters whose purge failed. After a crash it may turn out to be done.
-    private var mayBePurged: Set<LetterKey> = []
+    private var mayBePurged: Set<DeadLetterKey> = []
     /// True if dead letters may be damaged.
     var mayRot = false
     private let record: Record
@@ -43,25 +43,25 @@ final class LetterBook {
         (self.record, self.lane) = (record, lane)
     }
 
-    private func key(_ letter: DeadLetter) -> LetterKey {
-        LetterKey(lane: lane(letter.dispatcher), number: letter.sequenceNumber)
+    private func key(_ letter: DeadLetter) -> DeadLetterKey {
+        DeadLetterKey(lane: lane(letter.dispatcher), number: letter.sequenceNumber)
     }
 
     /// Returns the number under which an event was first accepted.
     func first(_ number: SequenceNumber) -> SequenceNumber { firsts[number] ?? number }
 
     /// The numbers of dead letters that have been read.
-    var numbers: [LetterNumber] { known.keys.sorted() }
+    var numbers: [DeadLetterNumber] { known.keys.sorted() }
 
     /// True if there is or was such a dead letter.
-    func isKnown(_ key: LetterKey) -> Bool {
+    func isKnown(_ key: DeadLetterKey) -> Bool {
         written.contains(key) || asked.contains(key) || gone.contains(key)
     }
 
     // MARK: Store operations
 
     /// - Parameter dead: The events dead-lettered in this life.
-    func asked(_ changes: [StoreChange], dead: @autoclosure () -> Set<LetterKey>) {
+    func asked(_ changes: [StoreChange], dead: @autoclosure () -> Set<DeadLetterKey>) {
         for change in changes {
             switch change {
             case .deadLetter(let letter): asked.insert(key(letter))
@@ -73,7 +73,7 @@ final class LetterBook {
 
     /// Records that a dispatcher is dropped together with its dead letters, now or when that can be written. Unwritten
     /// dead letters of that dispatcher are no longer expected.
-    private func forgotten(_ lane: String, _ dead: Set<LetterKey>) {
+    private func forgotten(_ lane: String, _ dead: Set<DeadLetterKey>) {
         let its = written.union(asked).filter { $0.lane == lane }
         gone.formUnion(its)
         gone.formUnion(dead.filter { $0.lane == lane })
@@ -94,7 +94,7 @@ final class LetterBook {
         }
     }
 
-    func read(_ page: LetterPage) {
+    func read(_ page: StoredDeadLetterPage) {
         for letter in page.letters { known[letter.number] = letter }
     }
 
@@ -132,7 +132,7 @@ final class LetterBook {
     /// - Parameters:
     ///   - count: The number that the store reports, or nil if the purge failed.
     ///   - table: The remaining dead letters.
-    func purged(_ query: DeadLetterQuery, _ count: Int?, _ table: [StoredLetter]) {
+    func purged(_ query: DeadLetterQuery, _ count: Int?, _ table: [StoredDeadLetter]) {
         purging = nil
         let deleted = written.subtracting(table.map { key($0.letter) })
         // Dead letters of a dropped dispatcher may be gone with the dispatcher, unreported so far. The dispatcher may
@@ -149,11 +149,11 @@ final class LetterBook {
         purged += min(count ?? deleted.count, deleted.count)
     }
 
-    private func isMeant(_ key: LetterKey, _ query: DeadLetterQuery) -> Bool {
+    private func isMeant(_ key: DeadLetterKey, _ query: DeadLetterQuery) -> Bool {
         query.dispatcher.map { lane($0) == key.lane } ?? true
     }
 
-    private func isPerhapsPurged(_ key: LetterKey) -> Bool {
+    private func isPerhapsPurged(_ key: DeadLetterKey) -> Bool {
         mayBePurged.contains(key) || purging.map { isMeant(key, $0) } == true
     }
 
@@ -167,11 +167,11 @@ final class LetterBook {
     ///   - damaged: Events that are or may be damaged. A dead-lettered one without a stored dead letter is not in the
     ///     queue either.
     func reopened(
-        _ table: [StoredLetter], queued: [String: Set<SequenceNumber>], dead: Set<LetterKey>,
+        _ table: [StoredDeadLetter], queued: [String: Set<SequenceNumber>], dead: Set<DeadLetterKey>,
         damaged: Set<SequenceNumber>, after end: LifeEnd, isLax: Bool
     ) {
         let found = Set(table.map { key($0.letter) })
-        let isQueued = { (key: LetterKey) in queued[key.lane]?.contains(key.number) == true }
+        let isQueued = { (key: DeadLetterKey) in queued[key.lane]?.contains(key.number) == true }
         record.expect(found.count == table.count, "two letters are about the same event")
         let doubled = found.filter(isQueued)
         record.expect(doubled.isEmpty, "\(doubled) are letters, and wait as well")
@@ -198,22 +198,22 @@ final class LetterBook {
     /// Checks that a crash neither loses nor duplicates an event being requeued. After a power failure it may be
     /// pending as if never dead-lettered, and may be damaged there.
     private func checkReturning(
-        _ found: Set<LetterKey>, _ queued: [String: Set<SequenceNumber>], _ damaged: Set<SequenceNumber>
+        _ found: Set<DeadLetterKey>, _ queued: [String: Set<SequenceNumber>], _ damaged: Set<SequenceNumber>
     ) {
         for key in Set(returning.values).sorted(by: { ($0.lane, $0.number) < ($1.lane, $1.number) }) {
             let numbers = [key.number] + returning.filter { $0.value == key }.keys
             let waiting = numbers.filter { queued[key.lane]?.contains($0) == true }
-            let places = waiting.count + [found, returned].count { $0.contains(key) }
+            let count = waiting.count + [found, returned].count { $0.contains(key) }
             // A failed requeue keeps the dead letter, which may have been purged since.
             let isPurged = gone.contains(key) || isPerhapsPurged(key)
-            let isSo = places == 1 || places == 0 && (isPurged || !damaged.isDisjoint(with: numbers))
-            record.expect(isSo, "\(key), which was being requeued, is in \(places) places")
+            let isSo = count == 1 || count == 0 && (isPurged || !damaged.isDisjoint(with: numbers))
+            record.expect(isSo, "\(key), which was being requeued, is in \(count) lists")
             record.count(.requeueCut)
         }
     }
 
     /// Checks the dead letters at the end.
-    func check(_ table: [StoredLetter], dead: Set<LetterKey>, counted: Int) {
+    func check(_ table: [StoredDeadLetter], dead: Set<DeadLetterKey>, counted: Int) {
         let found = Set(table.map { key($0.letter) })
         record.expect(found == written, "there are letters about \(found), not about \(written)")
         record.expect(asked.isEmpty, "letters about \(asked) are not written down")

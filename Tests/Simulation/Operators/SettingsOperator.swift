@@ -5,7 +5,7 @@ import HeadgateData
 
 /// An operator's changes of settings while events are in flight (Behaviour S2, S3): limits, removed and restored
 /// dispatchers (Behaviour Q3), barriers, and invalid settings.
-final class SettingsDesk {
+final class SettingsOperator {
     private let record: Record
     private let sides: [FarSide]
     private let scene: Scene
@@ -148,7 +148,7 @@ final class SettingsDesk {
         case 0: ["BatchingBarrier": ["scopes": ["a"], "configuration": ["batch_size": 3, "max_wait_ms": 2_000]]]
         case 1: ["RateBarrier": ["scopes": ["b"], "configuration": ["per_second": 2, "burst": 3]]]
         case 2: ["IntervalBarrier": ["scopes": ["all"], "configuration": ["interval_ms": 3_000, "open_ms": 500]]]
-        default: SettingsDesk.noBarriers
+        default: SettingsOperator.noBarriers
         }
     }
 
@@ -206,7 +206,7 @@ final class SettingsDesk {
         isCalm = true
         guard scene.changesSettings else { return }
         isWaiting = true
-        set(["barriers": .object(SettingsDesk.noBarriers), "store": ["max_events": 200]], connection)
+        set(["barriers": .object(SettingsOperator.noBarriers), "store": ["max_events": 200]], connection)
     }
 
     /// Restores all removed dispatchers, after the daemon has had time to drop their queues.

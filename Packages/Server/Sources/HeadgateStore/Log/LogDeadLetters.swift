@@ -1,7 +1,7 @@
 import HeadgateCore
 
 /// The position of a dead letter.
-struct LetterPosition: Hashable {
+struct DeadLetterPosition: Hashable {
     /// The frame that has the dead letter, among other changes.
     var frame: LogPosition
     /// The index of the dead letter among the frame's changes.
@@ -9,12 +9,12 @@ struct LetterPosition: Hashable {
 }
 
 /// The positions of the dead letters, and what queries need without reading them (Behaviour D10).
-struct LetterIndex: Equatable {
+struct DeadLetterIndex: Equatable {
     struct Entry: Equatable {
-        var number: LetterNumber
+        var number: DeadLetterNumber
         var dispatcher: DispatcherNumber
         var sequenceNumber: SequenceNumber
-        var position: LetterPosition
+        var position: DeadLetterPosition
         /// The bytes of the event.
         var size: Int
     }
@@ -24,9 +24,9 @@ struct LetterIndex: Equatable {
     /// The bytes of their events.
     private(set) var bytes = 0
     /// The highest number that was ever given.
-    private(set) var newest: LetterNumber = 0
+    private(set) var newest: DeadLetterNumber = 0
 
-    init(entries: [Entry] = [], newest: LetterNumber = 0) {
+    init(entries: [Entry] = [], newest: DeadLetterNumber = 0) {
         (self.entries, self.newest) = (entries, newest)
         bytes = entries.reduce(0) { $0 + $1.size }
     }
@@ -36,7 +36,7 @@ struct LetterIndex: Equatable {
 
     /// Adds a dead letter.
     /// - Parameter number: a number above the present ones; nil for the next.
-    mutating func add(_ letter: DeadLetter, under number: LetterNumber? = nil, at position: LetterPosition) {
+    mutating func add(_ letter: DeadLetter, under number: DeadLetterNumber? = nil, at position: DeadLetterPosition) {
         let number = number ?? newest + 1
         newest = max(newest, number)
         let size = letter.record.count
@@ -68,7 +68,7 @@ struct LetterIndex: Equatable {
     }
 
     /// Moves dead letters to other positions. Those that were deleted meanwhile stay deleted.
-    mutating func move(_ positions: [LetterNumber: LetterPosition]) {
+    mutating func move(_ positions: [DeadLetterNumber: DeadLetterPosition]) {
         for index in entries.indices {
             if let position = positions[entries[index].number] { entries[index].position = position }
         }
