@@ -72,4 +72,26 @@ import Testing
             #expect(try await process.exitCode() == 0)
         }
     }
+
+    @Test(
+        "A follower and a worker whose parent blocked and ignored SIGTERM still stop",
+        arguments: [("file", ["send", "--follow", "lines"]), ("worker", ["worker", "collect", "--", "cat"])])
+    func blockedSignalsOfTools(kind: String, command: [String]) async throws {
+        try await withScene { scene in
+            let settings: JSON = kind == "file" ? ["kind": "file", "path": "a.ndjson"] : ["kind": "worker"]
+            let daemon = try await scene.daemon(["dispatchers": ["collect": settings]])
+            let (lines, output) = (scene.directory.path("lines"), scene.directory.path("out"))
+            try #"{"event":"hello"}"#.appending("\n").write(toFile: lines, atomically: true, encoding: .utf8)
+            if kind == "worker" { try await daemon.track(1...1) }
+            let process = try ChildProcess(
+                "/usr/bin/env",
+                [
+                    "--block-signal=TERM", "--ignore-signal=TERM", "XDG_STATE_HOME=\(scene.directory.path("state"))",
+                    try BuiltProducts.path(of: "headgate"), "--socket", daemon.socketPath,
+                ] + command.map { $0 == "lines" ? lines : $0 }, outputPath: output, errorPath: output)
+            try await daemon.dispatcher(until: "the event is delivered") { $0["sent"].int == 1 }
+            process.signal(SIGTERM)
+            #expect(try await process.exitCode() == 0)
+        }
+    }
 }

@@ -71,11 +71,12 @@ private enum WorkerSignals {
         (SIGIO, .passOn), (SIGPWR, .passOn),
     ]
 
-    /// Returns the signals that were not ignored when the process started, each with its handler.
+    /// Returns SIGTERM and the signals that were not ignored when the process started, each with its handler.
     static func followed(
         _ take: @escaping (Action, Int32) -> Void
     ) -> [(number: Int32, action: () -> Void)] {
-        actions.filter { !ProcessSignals.isIgnored($0.0) }.map { number, action in (number, { take(action, number) }) }
+        actions.filter { $0.0 == SIGTERM || !ProcessSignals.isIgnored($0.0) }
+            .map { number, action in (number, { take(action, number) }) }
     }
 }
 
