@@ -7,26 +7,40 @@ import HeadgateData
 package final class DataDirectory {
     let path: String
     private let disk: any Disk
-    /// The lock ends when the file is closed, or with the process.
+    /// The locked directory itself; nil if the file system has no locks of directories. This lock cannot be
+    /// removed without the directory.
+    private var folder: (any DiskFile)?
+    /// The lock's file, which has the number of the process. Both locks end when they are closed, or with the process.
     private var lock: any DiskFile
 
     /// Creates the directory if it is missing, and locks it.
     package init(_ path: String, on disk: any Disk = SystemDisk()) throws(StoreFault) {
         self.path = path
         self.disk = disk
-        do throws(DiskFault) { try disk.makeDirectory(path) } catch {
-            throw error.storeFault("cannot create the directory \(path)")
-        }
+        try DataDirectory.make(path, on: disk)
+        folder = try DataDirectory.lockFolder(path, on: disk)
         lock = try DataDirectory.takeLock(in: path, on: disk)
     }
 
-    /// Creates the directory again and locks it, if somebody has taken it or the lock's file away.
+    /// Creates the directory again and locks it, if somebody has taken it or the lock's file away. Another directory in
+    /// its place is refused if it has a log, because that log's events are not of this process.
     func holdAgain() throws(StoreFault) {
-        guard !lock.isStill(at: DataDirectory.lockPath(in: path)) else { return }
+        let isSame = folder?.isStill(at: path) ?? true
+        let isLocked = lock.isStill(at: DataDirectory.lockPath(in: path))
+        guard !isSame || !isLocked else { return }
+        try DataDirectory.make(path, on: disk)
+        let newFolder = isSame ? folder : try DataDirectory.lockFolder(path, on: disk)
+        let newLock = isLocked ? lock : try DataDirectory.takeLock(in: path, on: disk)
+        if !isSame, (try? disk.list(path + "/log"))?.contains(where: { $0.hasSuffix(".log") }) == true {
+            throw .failed("\(path) was replaced by a directory with another log; restart the daemon to use it")
+        }
+        (folder, lock) = (newFolder, newLock)
+    }
+
+    private static func make(_ path: String, on disk: any Disk) throws(StoreFault) {
         do throws(DiskFault) { try disk.makeDirectory(path) } catch {
             throw error.storeFault("cannot create the directory \(path)")
         }
-        lock = try DataDirectory.takeLock(in: path, on: disk)
     }
 
     private static func lockPath(in path: String) -> String { path + "/headgate.lock" }
@@ -72,6 +86,18 @@ package final class DataDirectory {
         }
     }
 
+    /// Locks the directory itself, so that it stays locked if somebody removes the lock's file.
+    /// - Returns: nil if the file system has no locks of directories.
+    private static func lockFolder(_ path: String, on disk: any Disk) throws(StoreFault) -> (any DiskFile)? {
+        guard let folder = try? disk.openDirectory(path), let isOurs = try? folder.lock() else { return nil }
+        guard isOurs else { throw inUse(path, (try? disk.open(lockPath(in: path), creating: false))) }
+        return folder
+    }
+
+    private static func inUse(_ path: String, _ lock: (any DiskFile)?) -> StoreFault {
+        .inUse("\(path) is used by another headgated (pid \(lock.map(owner) ?? "unknown"))")
+    }
+
     private static func takeLock(in path: String, on disk: any Disk) throws(StoreFault) -> any DiskFile {
         let name = lockPath(in: path)
         let file: any DiskFile
@@ -82,7 +108,7 @@ package final class DataDirectory {
         } catch {
             throw error.storeFault("cannot lock \(name)")
         }
-        guard isOurs else { throw .inUse("\(path) is used by another headgated (pid \(owner(file)))") }
+        guard isOurs else { throw inUse(path, file) }
         // The number is for the operator. The lock does not depend on it.
         try? file.resize(to: 0)
         try? file.write(Array("\(getpid())\n".utf8), at: 0)

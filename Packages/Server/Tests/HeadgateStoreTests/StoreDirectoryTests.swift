@@ -22,6 +22,21 @@ struct StoreDirectoryTests {
         second.close()
     }
 
+    @Test("Q9: a second daemon is refused, though somebody has removed the lock's file")
+    func lockRemoved() throws {
+        try scene.open()
+        try FileManager.default.removeItem(atPath: scene.directory + "/headgate.lock")
+        let second = StoreScene()
+        second.options.directory = scene.directory
+        #expect(throws: StoreFault.inUse("\(scene.directory) is used by another headgated (pid unknown)")) {
+            try second.open()
+        }
+        #expect(scene.append(Groups.of(1...1)) == nil)
+        scene.close()
+        #expect(try second.open().lastSequenceNumber == 1)
+        second.close()
+    }
+
     @Test("Q9: a directory is free when its store is closed, though a program that is just starting has its files")
     func freeAtOnce() throws {
         try scene.open()

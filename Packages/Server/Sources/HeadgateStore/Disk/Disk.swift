@@ -1,3 +1,5 @@
+import HeadgateCore
+
 /// The file system as a store uses it. All its file operations are calls of this protocol, so that a simulation can let
 /// each call fail, and crash between any two.
 ///
@@ -11,6 +13,8 @@ package protocol Disk: AnyObject, Sendable {
     /// Opens a file for reading and writing. With `creating` a missing file is created, and in any case only its owner
     /// may use the file from then on.
     func open(_ path: String, creating: Bool) throws(DiskFault) -> any DiskFile
+    /// Opens a directory, to lock it; nil if this disk has no locks of directories.
+    func openDirectory(_ path: String) throws(DiskFault) -> (any DiskFile)?
     /// Returns true if the path exists.
     func exists(_ path: String) -> Bool
     /// Returns the names in a directory, sorted.
@@ -24,6 +28,8 @@ package protocol Disk: AnyObject, Sendable {
 
 extension Disk {
     package var syncTimes: SyncTimes? { nil }
+
+    package func openDirectory(_ path: String) throws(DiskFault) -> (any DiskFile)? { nil }
 }
 
 /// An open file. It is closed when its last reference is released.
@@ -87,4 +93,6 @@ extension DiskFile {
 package struct DiskFault: Error, Equatable {
     /// The system's error number (`errno`).
     package var code: Int32
+    /// The fault to report in place of the error number; nil if the number says enough.
+    package var cause: StoreFault?
 }

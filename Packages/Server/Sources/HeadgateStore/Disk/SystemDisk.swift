@@ -41,6 +41,10 @@ package final class SystemDisk: Disk {
         return file
     }
 
+    package func openDirectory(_ path: String) throws(DiskFault) -> (any DiskFile)? {
+        try SystemFile(path, flags: O_RDONLY | O_DIRECTORY, context)
+    }
+
     /// Opens a file for reading only.
     func openForReading(_ path: String) throws(DiskFault) -> any DiskFile {
         try SystemFile(path, flags: O_RDONLY, context)
@@ -235,6 +239,7 @@ extension DiskFault {
 
     /// Returns the fault for callers that know nothing of disks.
     package func storeFault(_ what: String) -> StoreFault {
+        if let cause { return cause }
         let message = "\(what): \(String(cString: strerror(code)))"
         return isNoRoom ? .noRoom(message) : .failed(message)
     }

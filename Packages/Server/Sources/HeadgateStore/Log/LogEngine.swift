@@ -7,8 +7,6 @@ final class LogEngine {
     /// be in the log already.
     @exclusivity(unchecked) var lastAppended: SequenceNumber
     let log: SegmentLog
-    /// The lock of the data directory.
-    private let directory: DataDirectory
     @exclusivity(unchecked) private var copy: LogCopy?
     /// The removal of the bytes of erased events.
     @exclusivity(unchecked) private var erasure: LogErasure?
@@ -31,9 +29,8 @@ final class LogEngine {
     private static let leastWritesBetweenReviews = 64
 
     init(_ recovered: LogRecovery.Outcome, directory: DataDirectory, options: StoreOptions) {
-        log = SegmentLog(recovered, options: options)
+        log = SegmentLog(recovered, options: options, in: directory)
         lastAppended = recovered.state.lastSequenceNumber
-        self.directory = directory
         isRekeyDue = needsRekey
     }
 
@@ -54,7 +51,6 @@ final class LogEngine {
     private func write(_ entries: some Sequence<LogEntry>) -> Result<Int, StoreFault> {
         let result = attemptMakingRoom { () throws(DiskFault) in try log.write(entries) }
         guard case .failure = result, log.isGone else { return result }
-        do throws(StoreFault) { try directory.holdAgain() } catch { return .failure(error) }
         return attempt { () throws(DiskFault) in try log.write(entries) }
             .mapError { .failed("the log's files were removed: \($0.message)") }
     }

@@ -24,8 +24,9 @@ extension SegmentLog {
     }
 
     /// Continues in a new segment after files were taken away, with the whole state but the events in these files. The lost
-    /// events are counted.
+    /// events are counted. Nothing is written while another process has the data directory (Behaviour Q9).
     private func recreate() throws(DiskFault) {
+        do throws(StoreFault) { try dataDirectory?.holdAgain() } catch { throw DiskFault(code: EBUSY, cause: error) }
         try options.disk.makeDirectory(options.logDirectory)
         try options.disk.syncDirectory(options.directory)
         let files = LogFiles(options)

@@ -38,6 +38,8 @@ import HeadgateCore
 /// becomes of damaged blocks and dead letters.
 final class SegmentLog {
     let options: StoreOptions
+    /// The locked data directory; nil in tests of the log alone.
+    let dataDirectory: DataDirectory?
     @exclusivity(unchecked) private(set) var files: LogFiles
     @exclusivity(unchecked) private(set) var state: LogState
     @exclusivity(unchecked) private(set) var sealed: SealedSegments
@@ -56,8 +58,8 @@ final class SegmentLog {
     /// The losses that have not been reported yet.
     @exclusivity(unchecked) var losses = LogLosses()
 
-    init(_ recovered: LogRecovery.Outcome, options: StoreOptions) {
-        self.options = options
+    init(_ recovered: LogRecovery.Outcome, options: StoreOptions, in dataDirectory: DataDirectory? = nil) {
+        (self.options, self.dataDirectory) = (options, dataDirectory)
         (files, state, sealed) = (recovered.files, recovered.state, SealedSegments(recovered.sealed))
         (active, nextNumber, idFiler) = (recovered.active, recovered.nextNumber, IDFiler(options))
     }

@@ -26,6 +26,8 @@ package final class OverlayDisk: Disk, @unchecked Sendable {
         return file
     }
 
+    package func openDirectory(_ path: String) throws(DiskFault) -> (any DiskFile)? { try system.openDirectory(path) }
+
     package func exists(_ path: String) -> Bool {
         guard let known = changed[path] else { return system.exists(path) }
         return known != nil

@@ -74,6 +74,29 @@ struct LogRemovalTests {
         #expect(try scene.open().lastSequenceNumber == 93)
     }
 
+    @Test("Q9: where another directory replaced its own, a daemon writes nothing beside or over another daemon's log")
+    func replaced() throws {
+        try fill()
+        let elsewhere = scene.directory + "-elsewhere"
+        defer { try? FileManager.default.removeItem(atPath: elsewhere) }
+        try FileManager.default.moveItem(atPath: scene.directory, toPath: elsewhere)
+        let second = StoreScene()
+        second.options.directory = scene.directory
+        try second.open()
+        second.write(.dispatcher(.at(0)))
+        #expect(second.append(Groups.of(1...1, newRoutes: [1: [1]])) == nil)
+        for _ in 1...3 { #expect(scene.append(Groups.of(91...93, size: 200)) != nil) }
+        #expect(second.append(Groups.of(2...2)) == nil)
+        second.close()
+        // The other daemon's events are still there.
+        for _ in 1...2 { #expect(scene.append(Groups.of(94...96, size: 200)) != nil) }
+        #expect(renewals.lost.isEmpty)
+        scene.close()
+        #expect(try second.open().lastSequenceNumber == 2)
+        #expect(try second.numbers() == [1, 2])
+        second.close()
+    }
+
     @Test("Q8: files that are removed while a sync fails are created again with all state but the events")
     func removedBehindAFailedSync() throws {
         let disk = FaultyDisk()
