@@ -137,6 +137,11 @@ module Headgate
     # Deeper values are refused, so that a value that contains itself has an end.
     DEEPEST = 500
 
+    # A number as it stands in JSON.
+    Digits = Struct.new(:text) do
+      def to_json(*) = text
+    end
+
     # Returns the line of a message, and how deep it is nested.
     def self.line(message)
       deepest = [0]
@@ -148,7 +153,7 @@ module Headgate
 
     def self.of(value, depth, deepest)
       case value
-      when nil, true, false, Integer then value
+      when nil, true, false, Integer, Digits then value
       when Float then finite(value)
       when String then text(value)
       when Symbol then text(value.name)
@@ -181,7 +186,8 @@ module Headgate
     private_class_method :nested
 
     def self.converted(value)
-      if value.respond_to?(:iso8601) then value.iso8601
+      if defined?(::BigDecimal) && value.is_a?(::BigDecimal) then digits(finite(value))
+      elsif value.respond_to?(:iso8601) then value.iso8601
       elsif defined?(::Set) && value.is_a?(::Set) then value.to_a
       elsif value.respond_to?(:to_h) then value.to_h
       elsif value.respond_to?(:to_time) then value.to_time
@@ -189,6 +195,9 @@ module Headgate
       end
     end
     private_class_method :converted
+
+    def self.digits(decimal) = Digits.new(decimal.to_s(decimal.exponent.abs < 25 ? "F" : "E"))
+    private_class_method :digits
 
     ESCAPE = /\\(?:u[dD][89abAB]\h\h\\u[dD][c-fC-F]\h\h|u\h{4}|.)/
     HALF = /\A\\u[dD][89a-fA-F]\h\h\z/

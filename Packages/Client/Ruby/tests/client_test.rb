@@ -2,6 +2,7 @@
 
 # The Ruby client in its own process: what the drivers of Tests/Clients, which see a program only, cannot see.
 
+require "bigdecimal"
 require "set"
 require_relative "support"
 
@@ -172,6 +173,12 @@ class ValueTest < DaemonTest
       "list" => [1, 2.5, true, nil], "big" => 1 << 70, "set" => [1, "b"]
     }
     assert_equal wanted, sent(given)
+  end
+
+  def test_decimals_keep_their_digits
+    text, = Headgate.const_get(:Plain).line({price: BigDecimal("12345678901234567890.10"), list: [BigDecimal("-0.5e-30"), BigDecimal("1e400")]})
+    assert_equal '{"price":12345678901234567890.1,"list":[-0.5e-30,0.1e401]}', text.chomp
+    assert_equal "misuse", reason_of { client.track("x", {price: BigDecimal("NaN")}) }
   end
 
   def test_a_value_that_json_cannot_have_is_an_error_of_the_call
