@@ -495,6 +495,7 @@ typedef struct call {
     headgate_tracked tracked; /* of an unattended one */
     void *context;
     bool is_unattended; /* no caller waits for it */
+    bool is_event;      /* such a one that tracks an event */
     service *service;   /* of a standing one: made again on each connection, since it lasts as long as a connection */
     bool is_granted;
     bool is_late;  /* a watch that was cancelled after it was written: if it begins, it is ended */
@@ -602,6 +603,7 @@ struct headgate {
     slot *slots; /* in the order of their numbers */
     size_t slot_head, slot_count, slot_capacity, live;
     size_t standing;
+    size_t given_up; /* events that nothing waits for, since the client could not connect */
     size_t held_bytes, unanswered, unanswered_bytes;
     size_t next_to_write; /* no slot before this is to be written */
     int64_t last_number, earliest;
@@ -1161,6 +1163,16 @@ static void rest(headgate *client) {
     client->patience = -1;
 }
 
+/* Fails all calls; the next one tries to connect again. The close tells how many of them were events that nothing waits for. */
+static void give_up_connecting(headgate *client, headgate_error error) {
+    for (size_t place = client->slot_head; place < client->slot_count; place++) {
+        const call *some = client->slots[place].call;
+        client->given_up += some && some->is_event;
+    }
+    rest(client);
+    fail_all(client, error);
+}
+
 static void disconnect(headgate *client) {
     if (client->socket >= 0) close(client->socket);
     client->socket = -1;
@@ -1180,8 +1192,7 @@ static void retry(headgate *client) {
     int64_t moment = now();
     if (client->patience < 0) client->patience = after(client->options.reconnect_timeout_ms);
     if (moment >= client->patience) {
-        rest(client);
-        fail_all(client, client->last_failure);
+        give_up_connecting(client, client->last_failure);
         return;
     }
     /* In the upper half of the wait, at random: clients that lost the daemon together do not reconnect together. */
@@ -1208,8 +1219,7 @@ static void met_fault(headgate *client, headgate_error error) {
     }
     disconnect(client);
     tell_missing(client, &error);
-    rest(client);
-    fail_all(client, error);
+    give_up_connecting(client, error);
 }
 
 static bool is_permanent(int fault) {
@@ -1333,8 +1343,7 @@ static void greeting_refused(headgate *client, const headgate_error *error) {
     }
     disconnect(client);
     tell_missing(client, error);
-    rest(client);
-    fail_all(client, *error);
+    give_up_connecting(client, *error);
 }
 
 static void greeted(headgate *client, headgate_json result) {
@@ -2350,7 +2359,8 @@ static void drain_at_the_end(headgate *client) {
     char count[24];
     if (!enter(client, &cancelling, NULL)) return;
     if (!is_in_callback(client)) wait_until(client, all_is_answered, NULL, after(client->options.close_timeout_ms));
-    size_t left = client->phase == CLOSED ? 0 : client->live - client->standing;
+    size_t left = client->given_up + (client->phase == CLOSED ? 0 : client->live - client->standing);
+    client->given_up = 0;
     snprintf(count, sizeof count, "%zu", left);
     if (left) log_line(client, (const char *[]){count, " events were not acknowledged when the client was closed", NULL});
     leave(client, cancelling);
@@ -2486,7 +2496,7 @@ static bool track_soon(headgate *client, const headgate_event *event, int64_t un
     if (is_ok && !some) is_ok = fail(error, "no_memory", "out of memory");
     if (!is_ok) discard(&params);
     if (some) {
-        some->is_repeatable = some->is_unattended = true;
+        some->is_repeatable = some->is_unattended = some->is_event = true;
         some->tracked = tracked, some->context = context;
         if (!client->is_led) {
             go_on(client);

@@ -53,6 +53,7 @@ type connection struct {
 	limits       limits
 	backoff      backoff
 	wasConnected bool
+	givenUp      int // events of TrackSoon and TryTrack
 	lastFailure  *Error
 	state        State
 	hasWarned    bool
@@ -192,16 +193,23 @@ func (c *connection) answer(to *link, id json.RawMessage, line []byte) {
 	c.proceed()
 }
 
-// left is how many calls are not answered, and how many of them are events of TrackSoon and TryTrack.
+// left is how many calls are not answered, and how many events of TrackSoon and TryTrack are not acknowledged: those that wait, and
+// those that were dropped since it was called last.
 func (c *connection) left() (all, soon int) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
+	soon = c.givenUp + c.soon()
+	c.givenUp = 0
+	return c.underWay, soon
+}
+
+func (c *connection) soon() (count int) {
 	for _, made := range c.calls {
 		if made.isSoon {
-			soon++
+			count++
 		}
 	}
-	return c.underWay, soon
+	return count
 }
 
 // close ends all calls, and the connection, which still gets what has been written, within the context.
@@ -317,8 +325,7 @@ func (c *connection) retry(err *Error) bool {
 	var refused *refusedGreeting
 	// A client that was connected once waits: while a daemon starts again its folder may be shut for a moment.
 	if errors.As(err.cause, &refused) || err.isFault && !c.wasConnected {
-		c.rest()
-		c.failAll(err)
+		c.giveUp(err)
 		return false
 	}
 	c.backoff.failures++
@@ -328,8 +335,7 @@ func (c *connection) retry(err *Error) bool {
 	}
 	c.backoff.begin(c.options.ReconnectTimeout)
 	if c.backoff.isOver() {
-		c.rest()
-		c.failAll(err)
+		c.giveUp(err)
 		return false
 	}
 	timer := time.NewTimer(c.backoff.wait())
@@ -752,6 +758,13 @@ func (c *connection) finish(made *call, result json.RawMessage, err *Error) {
 	}
 	made.result, made.err = result, err
 	close(made.done)
+}
+
+// giveUp fails all calls. The next call tries to connect again.
+func (c *connection) giveUp(err *Error) {
+	c.givenUp += c.soon()
+	c.rest()
+	c.failAll(err)
 }
 
 func (c *connection) failAll(err *Error) {

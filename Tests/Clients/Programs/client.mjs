@@ -115,6 +115,7 @@ async function end(how, count, name) {
     if (how === "exit") process.exit(0);
     if (how === "throw") setImmediate(() => { throw new Error("as was asked"); });
     if (how === "close") await client.close();
+    if (dropped.size > 0) console.error(`${dropped.size} events`);
 }
 
 const waiting = [];

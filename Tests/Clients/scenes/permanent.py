@@ -1,6 +1,7 @@
 """Permanent errors are reported at once. A missing daemon is logged once, and awaited for a limited time."""
 
 import os
+import re
 
 from fake_daemon import Broken, FakeDaemon
 from program import Program
@@ -87,6 +88,17 @@ def limits_the_first_wait(command):
             expect_equal([fault(line) for line in program.finish()], [(0, "cannot_connect")])
 
 
+def counts_the_dropped(command):
+    """Events that were tracked without waiting, and dropped since the client cannot connect, are counted on standard error."""
+    with FakeDaemon() as daemon:
+        path = os.path.join(daemon.folder, "x" * 120)
+        with Program(command, path, *PATIENT, "end", "close", 3, "x", has_errors=True) as program:
+            said = program.process.communicate()[1]
+    if sum(map(int, re.findall(r"(\d+) events", said))) != 3:
+        raise Broken(f"expected a word about 3 events, got {said!r}")
+
+
 SCENES = [
     has_too_long_a_path, lies_below_a_file, must_not_connect, is_reported_once, reports_a_loss, limits_the_first_wait,
+    counts_the_dropped,
 ]  # fmt: skip

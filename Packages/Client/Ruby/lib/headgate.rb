@@ -375,7 +375,7 @@ module Headgate
       @phase = :idle
       @calls = {}
       @queue = []
-      @held_bytes = @unanswered = @last_number = 0
+      @held_bytes = @unanswered = @last_number = @given_up = 0
       @longest_line = 1_048_576
       @deepest = 64
       @output = @input = "".b
@@ -437,7 +437,7 @@ module Headgate
       drained?(moment)
       left = 0
       thread = synchronized do
-        left = @calls.each_value.count(&:soon?)
+        left = take_lost
         end_for_good(moment) unless @phase == :closed
         @thread
       end
@@ -451,7 +451,7 @@ module Headgate
     def settle(moment)
       drained?(moment)
       @hooks.wait([Clock.until(moment) || LAST_WRITE, 0.02].max)
-      synchronized { @calls.each_value.count(&:soon?) }
+      synchronized { take_lost }
     end
 
     # Closes the child's copies of what belongs to the parent process. Nothing is written.
@@ -645,9 +645,17 @@ module Headgate
     end
 
     def give_up(error)
+      @given_up += @calls.each_value.count(&:soon?)
       forget_link
       rest
       fail_all(error)
+    end
+
+    # Returns how many events are not acknowledged: those that still wait, and those that were dropped since it was called last.
+    def take_lost
+      lost = @given_up + @calls.each_value.count(&:soon?)
+      @given_up = 0
+      lost
     end
 
     def retry_later(error)

@@ -199,6 +199,8 @@ struct Core {
     last_failure: Option<Error>,
     was_connected: bool,
     has_warned: bool,
+    /// The number of events that were tracked without waiting, and dropped.
+    given_up: usize,
     is_leaving: bool,
     is_relearning: bool,
     has_relearned: bool,
@@ -235,6 +237,7 @@ impl Connection {
             last_failure: None,
             was_connected: false,
             has_warned: false,
+            given_up: 0,
             is_leaving: false,
             is_relearning: false,
             has_relearned: false,
@@ -347,7 +350,8 @@ impl Connection {
         self.is_drained(moment);
         let last = if is_over(moment) { MOMENT } else { LAST_WRITE };
         let mut core = self.locked();
-        let left = core.calls.values().filter(|call| call.is_soon).count();
+        let left = core.given_up + core.unacknowledged();
+        core.given_up = 0;
         let link = core.link.take();
         if core.phase != Phase::Closed {
             core.phase = Phase::Closed;
@@ -437,8 +441,7 @@ impl Connection {
                     let mut core = self.locked();
                     self.missing(&mut core, &error);
                     if is_final && core.phase != Phase::Closed {
-                        core.rest();
-                        return self.fail_all(&mut core, &error);
+                        return self.give_up(&mut core, &error);
                     }
                     error
                 }
@@ -463,8 +466,7 @@ impl Connection {
         }
         core.begin_patience(self.options.reconnect_timeout);
         if core.patience.map_or(false, is_over) {
-            core.rest();
-            self.fail_all(&mut core, error);
+            self.give_up(&mut core, error);
             return false;
         }
         let doubled = self.options.backoff_base.saturating_mul(1 << (core.failures - 1).min(30));
@@ -731,6 +733,13 @@ impl Connection {
         }
     }
 
+    /// Fails all calls; the next call tries to connect again.
+    fn give_up(&self, core: &mut Core, error: &Error) {
+        core.given_up += core.unacknowledged();
+        core.rest();
+        self.fail_all(core, error);
+    }
+
     fn fail_all(&self, core: &mut Core, error: &Error) {
         for number in core.calls.keys().copied().collect::<Vec<_>>() {
             self.finish(core, number, Err(error.clone()));
@@ -739,6 +748,11 @@ impl Connection {
 }
 
 impl Core {
+    /// Returns how many events that were tracked without waiting are not acknowledged.
+    fn unacknowledged(&self) -> usize {
+        self.calls.values().filter(|call| call.is_soon).count()
+    }
+
     fn is_over(&self) -> bool {
         self.phase == Phase::Closed || self.is_leaving
     }

@@ -69,6 +69,8 @@ final class Connection {
     private HeadgateException lastFailure;
     private boolean wasConnected;
     private boolean hasWarned;
+    /** The number of events that were tracked without waiting, and dropped. */
+    private int givenUp;
     private boolean isLeaving;
     private boolean isEnding;
     private boolean isRelearning;
@@ -172,10 +174,17 @@ final class Connection {
         }
         lock.lock();
         try {
-            return (int) calls.values().stream().filter(call -> call.isSoon).count();
+            int left = givenUp + unacknowledged();
+            givenUp = 0;
+            return left;
         } finally {
             lock.unlock();
         }
+    }
+
+    /** Returns how many events that were tracked without waiting are not acknowledged. */
+    private int unacknowledged() {
+        return (int) calls.values().stream().filter(call -> call.isSoon).count();
     }
 
     /** Ends all calls and the connection. Returns the number of events that were not acknowledged. */
@@ -437,6 +446,7 @@ final class Connection {
     }
 
     private void giveUp(HeadgateException error) {
+        givenUp += unacknowledged();
         forgetLink();
         if (phase != Phase.CLOSED) {
             rest();

@@ -67,14 +67,15 @@ public actor HeadgateClient {
     /// and every handler of a worker or a board has given its answer. Then it closes the connection. Other calls, and
     /// later ones, end with ``ClientError/closed``. A handler that closes its own client is not waited for.
     /// - Parameter limit: the longest wait. Zero closes at once.
-    /// - Returns: the number of events that were not acknowledged. They may be stored or not.
+    /// - Returns: the number of events that were not acknowledged, which may be stored or not. Events of ``trackSoon(_:)``
+    ///   that the client dropped because it could not connect are among them.
     @discardableResult
     public func close(within limit: Duration = .seconds(5)) async -> Int {
         soon.close()
         takeSoon()
         connection.beginEnding()
         await drain(within: limit, mostHandlers: HandledClient.current == ObjectIdentifier(self) ? 1 : 0)
-        let left = connection.unsettledEvents
+        let left = connection.unsettledEvents + soon.takeGivenUp()
         connection.close()
         loop.stop()
         await loop.waitUntilClosed()

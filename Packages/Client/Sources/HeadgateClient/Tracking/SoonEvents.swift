@@ -15,6 +15,8 @@ final class SoonEvents: Sendable {
         var events: [Event] = []
         /// The number of events without an answer, and their bytes.
         var held = (count: 0, bytes: 0)
+        /// The number of events that the client dropped because it could not connect.
+        var givenUp = 0
         var isClosed = false
         var ids = UUIDv7()
     }
@@ -61,8 +63,20 @@ final class SoonEvents: Sendable {
     }
 
     /// Notes that an event has its outcome.
-    func settled(_ event: Event) {
-        state.withLock { $0.held = ($0.held.count - 1, $0.held.bytes - event.json.count) }
+    /// - Parameter isGivenUp: true if the client dropped the event because it could not connect.
+    func settled(_ event: Event, isGivenUp: Bool) {
+        state.withLock { state in
+            state.held = (state.held.count - 1, state.held.bytes - event.json.count)
+            if isGivenUp { state.givenUp += 1 }
+        }
+    }
+
+    /// Returns the number of events that were dropped like that since the last call.
+    func takeGivenUp() -> Int {
+        state.withLock { state in
+            defer { state.givenUp = 0 }
+            return state.givenUp
+        }
     }
 
     /// Takes no further events.

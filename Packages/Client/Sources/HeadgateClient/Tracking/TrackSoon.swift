@@ -31,7 +31,9 @@ extension HeadgateClient {
     func takeSoon() {
         for event in soon.take() {
             connection.track(params: event.json) { [soon, options] result in
-                soon.settled(event)
+                var isGivenUp = false
+                if case .failure(ClientError.cannotConnect) = result { isGivenUp = true }
+                soon.settled(event, isGivenUp: isGivenUp)
                 if case .failure(let error) = result { options.onDropped?(event.id, error) }
             }
         }
