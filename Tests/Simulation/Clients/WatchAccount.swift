@@ -165,10 +165,7 @@ struct WatchedState {
     /// Creates the state of a service.
     init(_ service: Service) {
         var writer = JSONWriter()
-        writer.beginObject()
-        writer.dispatchers(service.gate.dispatcherSummaries)
-        writer.barriers(service.gate.barrierSummaries)
-        writer.endObject()
+        OutputMembers.all([DispatcherMethods.all, BarrierMethods.all]).writeObject(service.gate, into: &writer)
         guard case .object(let lists)? = try? DataItem(parsing: writer.bytes) else { return }
         dispatchers = WatchedState.entries(lists, "dispatchers") ?? [:]
         barriers = WatchedState.entries(lists, "barriers") ?? [:]

@@ -1,4 +1,5 @@
 import HeadgateData
+import HeadgateWire
 
 @testable import HeadgateCore
 @testable import HeadgateServer
@@ -11,9 +12,7 @@ struct MetricsAccount {
 
     init(_ service: Service) {
         var writer = JSONWriter()
-        writer.beginObject()
-        writer.metrics(MetricTable.all, MetricsReading(service))
-        writer.endObject()
+        MetricsMethods.all.write(MetricsReading(service), &writer)
         let answer = (try? DataItem(parsing: writer.bytes)).flatMap { DataObject(dataItem: $0) } ?? [:]
         let metrics = answer.get(key: "metrics", as: [DataObject].self) ?? []
         samples = metrics.reduce(into: [:]) { all, metric in

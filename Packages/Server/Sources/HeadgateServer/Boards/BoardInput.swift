@@ -24,16 +24,6 @@ struct BoardInput: Sendable {
     }
 }
 
-extension JSONWriter {
-    /// Writes a value as it was sent.
-    /// - Parameter text: its JSON text; nil if `item` says all of it.
-    mutating func member(_ name: StaticString, item: DataItem, text: [UInt8]?) {
-        guard let text else { return member(name, item: item) }
-        member(name)
-        raw(text)
-    }
-}
-
 extension Shape where Value == BoardInput {
     /// A parameter that takes any value as the input of a board.
     static var boardInput: Shape { Shape(.any) { BoardInput($0) } }

@@ -18,13 +18,11 @@ final class ClientProvider: BoardProvider {
     var isOverfull: Bool { session.isOverfull }
 
     func begin(_ run: BoardRun) {
-        let params = { (writer: inout JSONWriter) in writer.run(run) }
-        ask(BoardMessages.run, run, params) { [weak boards] in boards?.answered(run, BoardAnswer($0)) }
+        ask(BoardMessages.run, BoardMessages.runParams, run) { [weak boards] in boards?.answered(run, BoardAnswer($0)) }
     }
 
     func chooseBarrier(for run: BoardRun) {
-        let params = { (writer: inout JSONWriter) in writer.choice(for: run) }
-        ask(BoardMessages.choice, run, params) { [weak boards] in
+        ask(BoardMessages.choice, BoardMessages.choiceParams, run) { [weak boards] in
             boards?.chose(run, BoardMessages.choice(in: $0))
         }
     }
@@ -34,35 +32,14 @@ final class ClientProvider: BoardProvider {
     }
 
     private func ask(
-        _ message: ServerMessage, _ run: BoardRun, _ params: (inout JSONWriter) -> Void,
+        _ message: ServerMessage, _ params: OutputMembers<BoardRun>, _ run: BoardRun,
         then: @escaping (Result<JSONView, PeerFault>) -> Void
     ) {
-        requests[run.run] = session.ask(message.name, params: params) { [weak self] result in
+        let write = { (writer: inout JSONWriter) in params.writeObject(run, into: &writer) }
+        requests[run.run] = session.ask(message.name, params: write) { [weak self] result in
             self?.requests[run.run] = nil
             if case .failure(.gone) = result { self?.boards?.servingClientLeft(run.provider) } else { then(result) }
         }
-    }
-}
-
-extension JSONWriter {
-    /// Writes the params of `board.run`.
-    fileprivate mutating func run(_ run: BoardRun) {
-        beginObject()
-        member("board", run.board)
-        member("activation", "activation-\(run.activation)")
-        member("input", item: run.input, text: run.inputText)
-        member("mainboard", run.mainboard)
-        member("as_barrier", run.isBarrier)
-        endObject()
-    }
-
-    /// Writes the params of `board.barrier`.
-    fileprivate mutating func choice(for run: BoardRun) {
-        beginObject()
-        member("board", run.board)
-        member("input", item: run.input, text: run.inputText)
-        member("mainboard", run.mainboard)
-        endObject()
     }
 }
 

@@ -9,14 +9,8 @@ struct BarrierMethods: MethodFamily {
 
     private static let list = FamilyMethod<Self>(
         "barrier.list", .observe, "Returns every barrier with its states.", changesNothing: true,
-        result: .object([.required("barriers", .array(barrier))])
-    ) { parts, call in
-        call.reply.answer { writer in
-            writer.beginObject()
-            writer.barriers(parts.gate.barrierSummaries)
-            writer.endObject()
-        }
-    }
+        result: OutputShape.object([all]).schema
+    ) { parts, call in call.reply.answer(.object([all]), parts.gate) }
 
     private static let register = FamilyMethod<Self>(
         "barrier.register", .control,
@@ -89,22 +83,29 @@ struct BarrierMethods: MethodFamily {
         return distinct
     }
 
-    // MARK: Schema of a barrier
+    // MARK: A barrier
 
-    /// The schema of a barrier in `barrier.list`, `status` and the topic `barriers`.
-    static let barrier = Schema.named(
-        "Barrier",
-        .object([
-            .required("id", .name), .required("kind", .name),
-            .required(
-                "scopes", .array(.name), "`all`, or the ids of dispatchers; empty if the barrier is switched off"),
-            .required("states", .dictionary(.words(["open", "closed", "waiting"])), "the state for each dispatcher"),
-            .required("flushable", .bool), .required("since", .time),
-            .required("owner", .nullable(.name), "the session that registered it"),
-            .required("word", .name, "the reason word, as in `queue_reason`"),
-            .required("reason", .nullable(.text), "the reason that the operator or the owner gave, or the cause"),
-            .required("configuration", .anyObject),
-        ]))
+    /// The member of `barrier.list` and `status` with all barriers.
+    static let all = OutputMembers<Headgate>.required("barriers", .array(barrier), \.barrierSummaries)
+
+    /// A barrier in `barrier.list`, `status` and the topic `barriers`.
+    static let barrier = OutputShape<BarrierSummary>.object([
+        .required("id", .name, \.identity.id), .required("kind", .name, \.identity.kind),
+        .required(
+            "scopes", .array(.name), { $0.scopes.map(\.rawValue) },
+            "`all`, or the ids of dispatchers; empty if the barrier is switched off"),
+        .required("states", .dictionary(state), \.statesByDispatcher, "the state for each dispatcher"),
+        .required("flushable", .bool, \.isFlushable), .required("since", .time, \.since),
+        .required("owner", .nullable(.name), \.identity.owner, "the session that registered it"),
+        .required("word", .name, \.identity.word, "the reason word, as in `queue_reason`"),
+        .required(
+            "reason", .nullable(.text), \.reason, "the reason that the operator or the owner gave, or the cause"),
+        .required("configuration", .anyObject, { $0.configuration ?? [:] }),
+    ]).named("Barrier")
+
+    private static let state = OutputShape<String>.words(["open", "closed", "waiting"]).of {
+        (state: BarrierState?) in state?.rawValue ?? "waiting"
+    }
 
     static let methods = [list, register, set, unregister]
 }
@@ -125,36 +126,8 @@ extension RPCError {
     }
 }
 
-extension JSONWriter {
-    /// Writes the member `barriers` of `barrier.list` and `status`.
-    mutating func barriers(_ summaries: [BarrierSummary]) {
-        member("barriers")
-        beginArray()
-        for summary in summaries {
-            element()
-            barrier(summary)
-        }
-        endArray()
-    }
-
-    private mutating func barrier(_ summary: BarrierSummary) {
-        beginObject()
-        member("id", summary.identity.id)
-        member("kind", summary.identity.kind)
-        member("scopes", item: .array(summary.scopes.map { .string($0.rawValue) }))
-        member("states")
-        beginObject()
-        for (dispatcher, state) in summary.states {
-            member(key: dispatcher)
-            string(state?.rawValue ?? "waiting")
-        }
-        endObject()
-        member("flushable", summary.isFlushable)
-        member("since", summary.since)
-        member("owner", item: summary.identity.owner.map { .string($0) } ?? .null)
-        member("word", summary.identity.word)
-        member("reason", item: summary.reason.map { .string($0) } ?? .null)
-        member("configuration", item: .object(summary.configuration ?? [:]))
-        endObject()
+extension BarrierSummary {
+    fileprivate var statesByDispatcher: [(key: String, value: BarrierState?)] {
+        states.map { ($0.dispatcher, $0.state) }
     }
 }

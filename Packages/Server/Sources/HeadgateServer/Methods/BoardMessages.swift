@@ -5,14 +5,15 @@ import HeadgateWire
 /// The daemon's requests to a process that serves boards: `board.run` and `board.barrier` (Behaviour A1–A8).
 enum BoardMessages {
     /// The parameter that names a board.
-    static let board = Field(
+    static let boardField = Field(
         "board", .string(1...BoardName.longest, complaint: BoardName.complaint))
 
     private static let usual = ActivationBarrier(board: "")
 
     /// A barrier, as a client describes it.
     static let barrier = Shape.object(
-        board, Field(optional: "option", usually: usual.option, "the activations that share one cycle of the barrier"),
+        boardField,
+        Field(optional: "option", usually: usual.option, "the activations that share one cycle of the barrier"),
         Field(optional: "scope", usually: usual.scope, "the scope of one cycle of the barrier"),
         Field(optional: "timeout_ms", .milliseconds(atLeast: 1), usually: usual.timeout),
         Field(optional: "on_timeout", usually: usual.onTimeout),
@@ -29,20 +30,36 @@ enum BoardMessages {
         return barrier
     }
 
-    /// The schema of a board's outcome, in the answers to `board.activate` and `board.run`.
-    static let outcome = Schema.object([.required("done", .bool), .optional("output", .any)])
+    /// A board's outcome, in the answers to `board.activate` and `board.run`.
+    static let outcome = OutputShape<BoardResult>.object([
+        .required("done", .bool, \.done),
+        .optional("output", asSent, { result in result.output.map { ($0, result.outputText) } }),
+    ])
+
+    /// A value as a client sent it: its JSON text, or the item if that says all of it.
+    private static let asSent = OutputShape<(item: DataItem, text: [UInt8]?)>(.any) { value, writer in
+        if let text = value.text { writer.raw(text) } else { writer.item(value.item) }
+    }
+
+    /// The params of `board.barrier`.
+    static let choiceParams = OutputMembers<BoardRun>.all([board, input, mainboard])
+    /// The params of `board.run`.
+    static let runParams = OutputMembers<BoardRun>.all([
+        board, .required("activation", .name, { "activation-\($0.activation)" }), input, mainboard,
+        .required("as_barrier", .bool, \.isBarrier),
+    ])
+
+    private static let board = OutputMembers<BoardRun>.required("board", .name, \.board)
+    private static let input = OutputMembers<BoardRun>.required("input", asSent, { ($0.input, $0.inputText) })
+    private static let mainboard = OutputMembers<BoardRun>.required("mainboard", .text, \.mainboard)
 
     static let run = ServerMessage(
-        "board.run", "Runs a board.",
-        params: [
-            .required("board", .name), .required("activation", .name), .required("input", .any),
-            .required("mainboard", .text), .required("as_barrier", .bool),
-        ], result: outcome)
+        "board.run", "Runs a board.", params: runParams.declared, result: outcome.schema)
 
     static let choice = ServerMessage(
         "board.barrier",
         "Requests the barrier of one activation of a board that is served with `\"barrier\": \"ask\"`.",
-        params: [.required("board", .name), .required("input", .any), .required("mainboard", .text)],
+        params: choiceParams.declared,
         result: .object([
             .optional("barrier", .nullable(barrier.schema), "absent or null: the activation has no barrier")
         ]))

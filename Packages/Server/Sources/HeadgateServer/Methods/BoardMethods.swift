@@ -32,7 +32,7 @@ struct BoardMethods: MethodFamily {
 
     private static let serve = FamilyMethod<Self>(
         "board.serve", .serve, "Registers the client as a server of a board. The daemon then sends `board.run`.",
-        BoardMessages.board,
+        BoardMessages.boardField,
         Field(
             optional: "barrier", boardBarrier,
             "the board that must complete before this one runs; `ask`: the server requests it at each activation"),
@@ -66,7 +66,7 @@ struct BoardMethods: MethodFamily {
 
     private static let activate = FamilyMethod<Self>(
         "board.activate", .track, "Activates a board once its barriers have completed, and returns the outcome.",
-        BoardMessages.board,
+        BoardMessages.boardField,
         Field(optional: "input", .boardInput, usually: BoardInput(), told: .null),
         Field(optional: "mainboard", .string(1...longestMainboard), "by default the connection's namespace"),
         Field(
@@ -75,7 +75,7 @@ struct BoardMethods: MethodFamily {
         Field(
             optional: "wait_ms", .milliseconds(atLeast: 0), usually: .zero,
             "time to wait for a client that serves the board"),
-        result: BoardMessages.outcome,
+        result: BoardMessages.outcome.schema,
         reasons: [.notFound, .cancelled, .providerLost, .timeout, .activationCycle, .limit, .shuttingDown]
     ) { parts, call, board, input, mainboard, timeout, wait throws(RPCError) in
         var request = ActivationRequest(board: board, mainboard: mainboard ?? call.session.caller.namespace)
@@ -101,12 +101,7 @@ extension Reply {
     fileprivate func tell(_ outcome: ActivationOutcome, of board: String) {
         if let error = RPCError(outcome, board: board) { return fail(error) }
         guard case .completed(let result) = outcome else { return }
-        answer { writer in
-            writer.beginObject()
-            writer.member("done", result.done)
-            if let output = result.output { writer.member("output", item: output, text: result.outputText) }
-            writer.endObject()
-        }
+        answer(BoardMessages.outcome, result)
     }
 }
 

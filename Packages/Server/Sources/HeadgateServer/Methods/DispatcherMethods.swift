@@ -9,15 +9,8 @@ struct DispatcherMethods: MethodFamily {
 
     private static let list = FamilyMethod<Self>(
         "dispatcher.list", .observe, "Returns every dispatcher with the state of its queue.", changesNothing: true,
-        result: .object([.required("dispatchers", .array(dispatcher)), .required("orphans", .array(orphan))])
-    ) { parts, call in
-        call.reply.answer { writer in
-            writer.beginObject()
-            writer.dispatchers(parts.gate.dispatcherSummaries)
-            writer.orphans(parts.gate.dispatchers.orphanSummaries)
-            writer.endObject()
-        }
-    }
+        result: OutputShape.object([all]).schema
+    ) { parts, call in call.reply.answer(.object([all]), parts.gate) }
 
     private static let reason = Field(
         optional: "reason", .string(0...Limits.longestReason), "the reason, shown with the barrier")
@@ -55,36 +48,50 @@ struct DispatcherMethods: MethodFamily {
         call.reply.answer()
     }
 
-    /// The schema of a dispatcher in `dispatcher.list`, `status` and the topic `dispatchers`.
-    static let dispatcher = Schema.named("Dispatcher", .object(state + counters + lastAttempt))
+    // MARK: A dispatcher
 
-    /// The schema of an orphan in `dispatcher.list` and `status`: the queue of a dispatcher that is no longer
-    /// configured.
-    static let orphan = Schema.named(
-        "Orphan",
-        .object([
-            .required("id", .name), .required("events", .count, "pending events"),
-            .required("oldest_ms", .nullable(.count), "the age of the oldest event; null while the daemon reads it"),
-            .required("until", .time, "the time at which the queue is dropped"),
-        ]))
+    /// The members of `dispatcher.list` and `status` with all dispatchers and orphans.
+    static let all = OutputMembers<Headgate>.all([
+        .required("dispatchers", .array(dispatcher), \.dispatcherSummaries),
+        .required("orphans", .array(orphan), \.dispatchers.orphanSummaries),
+    ])
 
-    private static let state: [Schema.Member] = [
-        .required("id", .name), .required("kind", .name), .required("state", .words(of: DispatcherState.self)),
-        .required("blocked_by", .array(.name), "the ids of the barriers that block the dispatcher"),
-        .required("pending", .count, "pending events"), .required("in_flight", .count),
-    ]
+    /// A dispatcher in `dispatcher.list`, `status` and the topic `dispatchers`.
+    static let dispatcher = OutputShape<DispatcherSummary>.object([
+        .required("id", .name, \.id), .required("kind", .name, \.kind),
+        .required("state", .word, { $0.isOpen ? DispatcherState.open : .blocked }),
+        .required("blocked_by", .array(.name), \.blockedBy, "the ids of the barriers that block the dispatcher"),
+        .required("pending", .count, \.pending, "pending events"), .required("in_flight", .count, \.inFlight),
+        counters(\.nameInList) { "\($0.meaning) since the start" }.of(\.counters), lastAttempt,
+        .required("flushing", .bool, \.isFlushing),
+    ]).named("Dispatcher")
 
-    private static let counters: [Schema.Member] = DispatcherCounter.allCases.compactMap { counter in
-        counter.nameInList.map { .required($0, .count, "\(counter.meaning) since the start") }
+    private static let lastAttempt = OutputMembers<DispatcherSummary>.all([
+        .required("oldest_ms", .nullable(.milliseconds), \.oldest, "the age of the oldest pending event"),
+        .required("retry_at", .nullable(.time), \.retryAt),
+        .required(
+            "last_error", .nullable(.text), \.lastError, "the cause of the last failed attempt, null after a success"),
+        .required("last_error_at", .nullable(.time), \.lastErrorAt, "the time of that attempt"),
+    ])
+
+    /// Returns a dispatcher's counters as members. Counters without a name are left out.
+    static func counters(
+        _ name: (DispatcherCounter) -> String?, _ note: (DispatcherCounter) -> String
+    ) -> OutputMembers<Counters<DispatcherCounter>> {
+        .all(
+            DispatcherCounter.allCases.compactMap { counter in
+                name(counter).map { .required(key: $0, .count, { $0[counter] }, note(counter)) }
+            })
     }
 
-    private static let lastAttempt: [Schema.Member] = [
-        .required("oldest_ms", .nullable(.count), "the age of the oldest pending event"),
-        .required("retry_at", .nullable(.time)),
-        .required("last_error", .nullable(.text), "the cause of the last failed attempt, null after a success"),
-        .required("last_error_at", .nullable(.time), "the time of that attempt"),
-        .required("flushing", .bool),
-    ]
+    /// An orphan in `dispatcher.list` and `status`: the queue of a dispatcher that is no longer configured.
+    private static let orphan = OutputShape<OrphanSummary>.object([
+        .required("id", .name, \.id), .required("events", .count, \.events, "pending events"),
+        .required(
+            "oldest_ms", .nullable(.milliseconds), \.oldest,
+            "the age of the oldest event; null while the daemon reads it"),
+        .required("until", .time, \.until, "the time at which the queue is dropped"),
+    ]).named("Orphan")
 
     static let methods = [list, pause, resume, retry]
 }
@@ -109,71 +116,9 @@ extension RPCError {
     }
 }
 
-extension JSONWriter {
-    /// Writes the member `dispatchers` of `dispatcher.list` and `status`.
-    mutating func dispatchers(_ summaries: [DispatcherSummary]) {
-        member("dispatchers")
-        beginArray()
-        for summary in summaries {
-            element()
-            dispatcher(summary)
-        }
-        endArray()
-    }
-
-    /// Writes the member `orphans` of `dispatcher.list` and `status`.
-    mutating func orphans(_ summaries: [OrphanSummary]) {
-        member("orphans")
-        beginArray()
-        for summary in summaries {
-            element()
-            beginObject()
-            member("id", summary.id)
-            member("events", summary.events)
-            member("oldest_ms", item: summary.oldest.milliseconds)
-            member("until", summary.until)
-            endObject()
-        }
-        endArray()
-    }
-
-    private mutating func dispatcher(_ summary: DispatcherSummary) {
-        beginObject()
-        member("id", summary.id)
-        member("kind", summary.kind)
-        member("state", (summary.isOpen ? DispatcherState.open : .blocked).rawValue)
-        member("blocked_by", item: .array(summary.blockedBy.map { .string($0) }))
-        member("pending", summary.pending)
-        member("in_flight", summary.inFlight)
-        counters(summary.counters, named: \.nameInList)
-        member("oldest_ms", item: summary.oldest.milliseconds)
-        member("retry_at", item: summary.retryAt.map { .string($0.text) } ?? .null)
-        member("last_error", item: summary.lastError.map { .string($0) } ?? .null)
-        member("last_error_at", item: summary.lastErrorAt.map { .string($0.text) } ?? .null)
-        member("flushing", summary.isFlushing)
-        endObject()
-    }
-
-    /// Writes a dispatcher's counters as members. Counters without a name are left out.
-    mutating func counters(_ counters: Counters<DispatcherCounter>, named name: (DispatcherCounter) -> String?) {
-        for counter in DispatcherCounter.allCases {
-            guard let name = name(counter) else { continue }
-            member(key: name)
-            integer(counters[counter])
-        }
-    }
-}
-
 extension OutputShape where Value == Duration {
     /// The value of a member whose name ends in `_ms`.
     static var milliseconds: OutputShape { OutputShape<Int64>.count.of(\.wholeMilliseconds) }
-}
-
-extension Duration? {
-    /// The value of a member whose name ends in `_ms`.
-    var milliseconds: DataItem {
-        map { .number(DataNumber(Int($0.wholeMilliseconds))) } ?? .null
-    }
 }
 
 /// The state of a dispatcher, in `dispatcher.list` and `changed`.

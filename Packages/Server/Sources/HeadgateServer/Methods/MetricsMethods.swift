@@ -9,25 +9,20 @@ struct MetricsMethods: MethodFamily {
 
     private static let metrics = FamilyMethod<Self>(
         "metrics", .observe, "Returns all metrics, for monitoring systems.", changesNothing: true,
-        result: .object([
-            .required(
-                "metrics",
-                .array(
-                    .object([
-                        .required("name", .name), .required("type", .words(of: Metric.Kind.self)),
-                        .required("help", .text),
-                        .required("unit", .nullable(.words(of: Metric.Unit.self)), "the unit of the values"),
-                        .required("samples", .array(sample)),
-                    ])))
-        ])
-    ) { parts, call in
-        let reading = parts.reading()
-        call.reply.answer { writer in
-            writer.beginObject()
-            writer.metrics(MetricTable.all, reading)
-            writer.endObject()
-        }
-    }
+        result: all.schema
+    ) { parts, call in call.reply.answer(all, parts.reading()) }
+
+    /// The result of `metrics`.
+    static let all = OutputShape<MetricsReading>.object([
+        .required("metrics", .array(metric), { reading in MetricTable.all.map { ($0, reading) } })
+    ])
+
+    private static let metric = OutputShape<(metric: Metric, reading: MetricsReading)>.object([
+        .required("name", .name, \.metric.name), .required("type", .word, \.metric.kind),
+        .required("help", .text, \.metric.help),
+        .required("unit", .nullable(.word), \.metric.unit, "the unit of the values"),
+        .required("samples", OutputShape(.array(sample)) { $1.samples(of: $0.metric, $0.reading) }, \.self),
+    ])
 
     private static let sample = Schema.object([
         .required("labels", .dictionary(.text)), .optional("value", .number, "of a counter or a gauge"),

@@ -12,10 +12,7 @@ struct RekeyMethods: MethodFamily {
     private static let rekey = FamilyMethod<Self>(
         "store.rekey", .control,
         "Reads the keys of `store.encryption` again, and rewrites the files under other keys with the first of them, in the background.",
-        result: .object([
-            .required("key", .nullable(.count), "the number of the key; null if the store is being decrypted"),
-            .required("bytes_left", .count, "the bytes of the files that are under other keys, or under none"),
-        ]), reasons: [.conflict, .storage]
+        result: rekeyed.schema, reasons: [.conflict, .storage]
     ) { parts, call throws(RPCError) in
         guard let store = parts.gate.events.store as? DiskEventStore, store.encryption != nil else {
             throw RPCError(.conflict, "the event store has no keys: set store.encryption, and restart the daemon")
@@ -29,13 +26,17 @@ struct RekeyMethods: MethodFamily {
             if let fault { return reply.fail(RPCError(.conflict, "\(fault.message); the keys are as before")) }
             parts.control.rekey()
             parts.note(keys, caller)
-            let now = store.encryption
-            reply.answer([
-                "key": (now?.key).map { .number(DataNumber($0)) } ?? .null,
-                "bytes_left": .number(DataNumber(now?.bytesLeft ?? 0)),
-            ])
+            reply.answer(rekeyed, store.encryption)
         }
     }
+
+    private static let rekeyed = OutputShape<StoreEncryption?>.object([
+        .required(
+            "key", .nullable(.count), { $0?.key }, "the number of the key; null if the store is being decrypted"),
+        .required(
+            "bytes_left", .count, { $0?.bytesLeft ?? 0 },
+            "the bytes of the files that are under other keys, or under none"),
+    ])
 
     private func note(_ keys: EncryptionKeys, _ caller: Caller) {
         log.tell(
@@ -61,17 +62,30 @@ struct ServiceEncryption {
         return try settings.keys(environment)
     }
 
-    /// True if users other than the file's owner may read or write the keys.
-    var isExposed: Bool { settings?.isExposed(environment) ?? false }
+    /// The member `encryption` of `status.store`, with true if users other than the file's owner may read or write the
+    /// keys.
+    static let shape = OutputShape<(files: StoreEncryption, isExposed: Bool)>.object([
+        .required(
+            "key", .nullable(.count), \.files.key,
+            "the number of the key that encrypts; null while the store is decrypted"),
+        .required(
+            "bytes", .dictionary(.count), \.files.bytesByKey,
+            "the bytes of the files under each key; `0` stands for plain files"),
+        .required("bytes_left", .count, \.files.bytesLeft, "the bytes of the files that are not under `key`"),
+        .required("rewriting", .bool, \.files.isRewriting, "true while files are rewritten under `key`"),
+        .required(
+            "key_file_exposed", .bool, \.isExposed,
+            "true if users other than its owner may read or write the key file"),
+    ])
 
-    /// Returns the member `encryption` of `status.store`.
-    func status(_ store: any EventStore) -> DataItem {
-        guard let found = (store as? DiskEventStore)?.encryption else { return .null }
-        let bytes = found.bytes.sorted { $0.key < $1.key }.map { ("\($0.key)", DataItem.number(DataNumber($0.value))) }
-        return [
-            "key": found.key.map { .number(DataNumber($0)) } ?? .null, "bytes": .object(DataObject(bytes)),
-            "bytes_left": .number(DataNumber(found.bytesLeft)), "rewriting": .bool(found.isRewriting),
-            "key_file_exposed": .bool(isExposed),
-        ]
+    /// Returns the status of a store's encryption; nil if the store has no keys.
+    func status(_ store: any EventStore) -> (files: StoreEncryption, isExposed: Bool)? {
+        (store as? DiskEventStore)?.encryption.map { ($0, settings?.isExposed(environment) ?? false) }
+    }
+}
+
+extension StoreEncryption {
+    fileprivate var bytesByKey: [(key: String, value: Int)] {
+        bytes.sorted { $0.key < $1.key }.map { ("\($0.key)", $0.value) }
     }
 }

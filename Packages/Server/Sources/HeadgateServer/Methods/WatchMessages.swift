@@ -5,20 +5,22 @@ import HeadgateWire
 enum WatchMessages {
     static let changed = ServerMessage(
         "changed", "A watched topic has changed. The topic's member has the new state.",
-        params: [
-            .required("watch", .name), .required("topic", .words(of: WatchTopic.self)),
-            .optional("dispatchers", .array(DispatcherMethods.dispatcher)),
-            .optional("barriers", .array(BarrierMethods.barrier)),
-            .optional("removed", .array(.name), "the ids of removed entries"),
-            .optional("outcomes", .array(outcomes), "the counts since the previous notification"),
-            .optional("clients", .array(.object(SessionIdentity.members.declared))),
-            .optional("count", .count, "the number of connected clients"),
-        ])
+        params: params.declared)
 
-    private static let outcomes = Schema.object(
-        [.required("dispatcher", .name)] + outcomeCounters + [.required("last_error", .nullable(.text))])
+    /// The params of `changed`, which a topic's news are a part of.
+    static let params = OutputMembers<(watch: String, topic: WatchTopic, news: TopicNews)>.all([
+        .required("watch", .name, \.watch), .required("topic", .word, \.topic),
+        .optional("dispatchers", .array(DispatcherMethods.dispatcher), \.news.dispatchers),
+        .optional("barriers", .array(BarrierMethods.barrier), \.news.barriers),
+        .optional("removed", .array(.name), \.news.removed, "the ids of removed entries"),
+        .optional("outcomes", .array(outcomes), \.news.outcomes, "the counts since the previous notification"),
+        .optional("count", .count, \.news.clients?.count, "the number of connected clients"),
+        .optional("clients", .array(.object([SessionIdentity.members])), \.news.clients),
+    ])
 
-    private static let outcomeCounters: [Schema.Member] = DispatcherCounter.allCases.compactMap { counter in
-        counter.nameAsOutcome.map { .required($0, .count, counter.meaning) }
-    }
+    private static let outcomes = OutputShape<DispatcherOutcomes>.object([
+        .required("dispatcher", .name, \.dispatcher),
+        DispatcherMethods.counters(\.nameAsOutcome, \.meaning).of(\.counters),
+        .required("last_error", .nullable(.text), \.lastError),
+    ])
 }

@@ -139,24 +139,8 @@ struct SampleWriter {
 }
 
 extension JSONWriter {
-    /// Writes the member `metrics`: every metric with its samples.
-    mutating func metrics(_ metrics: [Metric], _ reading: MetricsReading) {
-        member("metrics")
-        beginArray()
-        for metric in metrics {
-            element()
-            self.metric(metric, reading)
-        }
-        endArray()
-    }
-
-    private mutating func metric(_ metric: Metric, _ reading: MetricsReading) {
-        beginObject()
-        member("name", metric.name)
-        member("type", metric.kind.rawValue)
-        member("help", metric.help)
-        member("unit", item: metric.unit.map { .string($0.rawValue) } ?? .null)
-        member("samples")
+    /// Writes the samples of a metric as an array.
+    mutating func samples(of metric: Metric, _ reading: MetricsReading) {
         beginArray()
         var samples = SampleWriter(json: self)
         // The writer's bytes move to the sample writer and back without a copy, because they may be a megabyte.
@@ -164,6 +148,5 @@ extension JSONWriter {
         metric.tell(reading, &samples)
         self = samples.json
         endArray()
-        endObject()
     }
 }

@@ -11,9 +11,18 @@ struct WatchSources {
 /// reports, each with the latest state.
 protocol TopicReport {
     /// Compares the present state with the last report, and remembers the present state as reported.
-    /// - Returns: a closure that writes the changes as members of `changed`, or nil if there are none. The first call
-    ///   always returns the whole state.
-    mutating func news(from sources: WatchSources) -> ((inout JSONWriter) -> Void)?
+    /// - Returns: the changes, or nil if there are none. The first call always returns the whole state.
+    mutating func news(from sources: WatchSources) -> TopicNews?
+}
+
+/// The changes of one topic, as `changed` reports them. The members of other topics are nil.
+struct TopicNews {
+    var dispatchers: [DispatcherSummary]?
+    var barriers: [BarrierSummary]?
+    /// The ids of removed dispatchers or barriers.
+    var removed: [String]?
+    var outcomes: [DispatcherOutcomes]?
+    var clients: [SessionIdentity]?
 }
 
 /// The topics that a client may watch (Protocol, `watch`).
@@ -42,13 +51,10 @@ enum WatchTopic: String, CaseIterable, Sendable {
 private struct DispatchersReport: TopicReport {
     private var told = ReportedEntries<DispatcherSummary>(by: \.id)
 
-    mutating func news(from sources: WatchSources) -> ((inout JSONWriter) -> Void)? {
+    mutating func news(from sources: WatchSources) -> TopicNews? {
         let summaries = sources.gate.dispatcherSummaries
         guard let news = told.tell(summaries.map(\.reported)) else { return nil }
-        return { writer in
-            writer.dispatchers(news.changed.map { summaries[$0] })
-            writer.member("removed", item: .array(news.removed.map { .string($0) }))
-        }
+        return TopicNews(dispatchers: news.changed.map { summaries[$0] }, removed: news.removed)
     }
 }
 
@@ -67,13 +73,10 @@ extension DispatcherSummary {
 private struct BarriersReport: TopicReport {
     private var told = ReportedEntries<BarrierSummary>(by: \.identity.id)
 
-    mutating func news(from sources: WatchSources) -> ((inout JSONWriter) -> Void)? {
+    mutating func news(from sources: WatchSources) -> TopicNews? {
         let summaries = sources.gate.barrierSummaries
         guard let news = told.tell(summaries) else { return nil }
-        return { writer in
-            writer.barriers(news.changed.map { summaries[$0] })
-            writer.member("removed", item: .array(news.removed.map { .string($0) }))
-        }
+        return TopicNews(barriers: news.changed.map { summaries[$0] }, removed: news.removed)
     }
 }
 
@@ -82,13 +85,13 @@ private struct BarriersReport: TopicReport {
 private struct OutcomesReport: TopicReport {
     private var told: [String: DispatcherOutcomes]?
 
-    mutating func news(from sources: WatchSources) -> ((inout JSONWriter) -> Void)? {
+    mutating func news(from sources: WatchSources) -> TopicNews? {
         let outcomes = sources.gate.outcomes
         let old = told ?? [:]
         let news = outcomes.compactMap { $0.news(to: old[$0.dispatcher]) }
         guard told == nil || !news.isEmpty else { return nil }
         told = Dictionary(outcomes.map { ($0.dispatcher, $0) }) { first, _ in first }
-        return { $0.outcomes(news) }
+        return TopicNews(outcomes: news)
     }
 }
 
@@ -102,44 +105,15 @@ extension DispatcherOutcomes {
     }
 }
 
-extension JSONWriter {
-    fileprivate mutating func outcomes(_ outcomes: [DispatcherOutcomes]) {
-        member("outcomes")
-        beginArray()
-        for outcome in outcomes {
-            element()
-            beginObject()
-            member("dispatcher", outcome.dispatcher)
-            counters(outcome.counters, named: \.nameAsOutcome)
-            member("last_error", item: outcome.lastError.map { .string($0) } ?? .null)
-            endObject()
-        }
-        endArray()
-    }
-}
-
 /// Reports the topic `clients`: the number of connected clients, and their identities.
 private struct ClientsReport: TopicReport {
     private var told: [SessionIdentity]?
 
-    mutating func news(from sources: WatchSources) -> ((inout JSONWriter) -> Void)? {
+    mutating func news(from sources: WatchSources) -> TopicNews? {
         let clients = sources.sessions.inOrder.map(SessionIdentity.init)
         guard told != clients else { return nil }
         told = clients
-        return { Self.write(clients, into: &$0) }
-    }
-
-    private static func write(_ clients: [SessionIdentity], into writer: inout JSONWriter) {
-        writer.member("count", clients.count)
-        writer.member("clients")
-        writer.beginArray()
-        for client in clients {
-            writer.element()
-            writer.beginObject()
-            SessionIdentity.members.write(client, &writer)
-            writer.endObject()
-        }
-        writer.endArray()
+        return TopicNews(clients: clients)
     }
 }
 

@@ -216,13 +216,9 @@ final class Watch {
         return writer.bytes.count
     }
 
-    private func write(_ news: (inout JSONWriter) -> Void, of topic: WatchTopic, into writer: inout JSONWriter) {
+    private func write(_ news: TopicNews, of topic: WatchTopic, into writer: inout JSONWriter) {
         writer.notification(method: WatchMessages.changed.name) { params in
-            params.beginObject()
-            params.member("watch", id)
-            params.member("topic", topic.rawValue)
-            news(&params)
-            params.endObject()
+            WatchMessages.params.writeObject((id, topic, news), into: &params)
         }
         writer.endLine()
     }

@@ -70,6 +70,13 @@ public struct OutputMembers<Value>: Sendable {
         }
     }
 
+    /// Writes an object of the members.
+    public func writeObject(_ value: Value, into writer: inout JSONWriter) {
+        writer.beginObject()
+        write(value, &writer)
+        writer.endObject()
+    }
+
     /// Returns several members, in order.
     public static func all(_ members: [OutputMembers]) -> OutputMembers {
         OutputMembers(members.flatMap(\.declared)) { value, writer in
@@ -89,11 +96,7 @@ extension OutputShape {
     /// Returns a shape of objects.
     public static func object(_ members: [OutputMembers<Value>]) -> OutputShape {
         let members = OutputMembers.all(members)
-        return OutputShape(.object(members.declared)) { value, writer in
-            writer.beginObject()
-            members.write(value, &writer)
-            writer.endObject()
-        }
+        return OutputShape(.object(members.declared)) { members.writeObject($0, into: &$1) }
     }
 
     /// Returns a shape of arrays.
@@ -136,6 +139,9 @@ extension OutputShape where Value == String {
     public static var name: OutputShape { OutputShape(.name) { $1.string($0) } }
     /// Any string.
     public static var text: OutputShape { OutputShape(.text) { $1.string($0) } }
+
+    /// Returns a shape of a string that is one of these.
+    public static func words(_ words: [String]) -> OutputShape { OutputShape(.words(words)) { $1.string($0) } }
 }
 
 extension OutputShape where Value: RawRepresentable<String> & CaseIterable & Sendable {
