@@ -42,16 +42,13 @@ extension GatewayRules.Rule {
     }
 }
 
-extension ActivationBarrier {
-    fileprivate mutating func read(_ reader: SettingsReader) {
-        reader.require("board")
-        board = reader.boardName("board") ?? board
-        reader.word("option", of: Option.allCases, into: &option)
-        reader.word("scope", of: Scope.allCases, into: &scope)
-        reader.milliseconds("timeout_ms", into: &timeout)
-        reader.word("on_timeout", of: OnTimeout.allCases, into: &onTimeout)
-        sticky = reader.milliseconds("sticky_ms")
-    }
+extension ActivationBarrier: SettingsSection {
+    static let table = SettingsTable<ActivationBarrier>([
+        .required("board", SettingsForm({ $0.boardName($1) }, { .string($0) }), \.board),
+        .key("option", .word, \.option), .key("scope", .word, \.scope),
+        .key("timeout_ms", .milliseconds(), \.timeout), .key("on_timeout", .word, \.onTimeout),
+        .optional("sticky_ms", .milliseconds(), \.sticky),
+    ])
 }
 
 extension SettingsReader {
@@ -68,19 +65,7 @@ extension GatewayRules.Rule {
     var setting: DataItem {
         switch self {
         case .exempt: "exempt"
-        case .barrier(let barrier): .object(barrier.setting)
+        case .barrier(let barrier): .object(barrier.object)
         }
-    }
-}
-
-extension ActivationBarrier {
-    fileprivate var setting: DataObject {
-        var setting: DataObject = [
-            "board": .string(board), "option": .string(option.rawValue), "scope": .string(scope.rawValue),
-            "timeout_ms": .number(DataNumber(Int(timeout.wholeMilliseconds))),
-            "on_timeout": .string(onTimeout.rawValue),
-        ]
-        if let sticky { setting["sticky_ms"] = .number(DataNumber(Int(sticky.wholeMilliseconds))) }
-        return setting
     }
 }

@@ -26,44 +26,6 @@ public struct Limits: Equatable, Sendable {
 
     public init() {}
 
-    /// The limits under their names in the configuration.
-    var settings: DataObject {
-        var settings = object
-        if let rate {
-            settings["rate"] = [
-                "per_second": .number(DataNumber(rate.perSecond)), "burst": .number(DataNumber(rate.burst)),
-            ]
-        }
-        return settings
-    }
-
-    /// The limits under their names in the protocol.
-    public var object: DataObject {
-        [
-            "max_line_bytes": .number(DataNumber(maxLineBytes)),
-            "max_depth": .number(DataNumber(maxDepth)),
-            "max_connections": .number(DataNumber(maxConnections)),
-            "max_connections_per_uid": .number(DataNumber(maxConnectionsPerUID)),
-            "max_unanswered": .number(DataNumber(maxUnanswered)),
-            "max_unanswered_bytes": .number(DataNumber(maxUnansweredBytes)),
-            "max_output_bytes": .number(DataNumber(maxOutputBytes)),
-            "slow_reader_timeout_ms": .init(milliseconds: slowReaderTimeout),
-        ]
-    }
-
-    mutating func read(_ reader: SettingsReader) {
-        // With a smaller limit not even `config.set` could raise it again.
-        reader.integer("max_line_bytes", in: 1024...(1 << 30), into: &maxLineBytes)
-        reader.integer("max_depth", in: 8...1024, into: &maxDepth)
-        reader.integer("max_connections", in: 1...1_000_000, into: &maxConnections)
-        reader.integer("max_connections_per_uid", in: 1...1_000_000, into: &maxConnectionsPerUID)
-        reader.integer("max_unanswered", in: 1...1_000_000, into: &maxUnanswered)
-        reader.integer("max_unanswered_bytes", in: 1...(1 << 40), into: &maxUnansweredBytes)
-        reader.integer("max_output_bytes", in: 1...(1 << 40), into: &maxOutputBytes)
-        reader.milliseconds("slow_reader_timeout_ms", into: &slowReaderTimeout)
-        reader.section("rate") { rate = EventRate($0) }
-    }
-
     /// The limits of transformed events, which are those of tracked events.
     var trackedEvents: EventLimits {
         var limits = EventLimits()
@@ -112,6 +74,27 @@ public struct Limits: Equatable, Sendable {
     static let mostWarnings = 100
 }
 
+extension Limits: SettingsSection {
+    static let table = SettingsTable<Limits>(
+        toldTable.keys + [.optional("rate", .section(EventRate.init(_:), \.object), \.rate)])
+
+    /// The limits that `hello` returns, too.
+    private static let toldTable = SettingsTable<Limits>([
+        // With a smaller limit not even `config.set` could raise it again.
+        .key("max_line_bytes", .integer(1024...(1 << 30)), \.maxLineBytes),
+        .key("max_depth", .integer(8...1024), \.maxDepth),
+        .key("max_connections", .integer(1...1_000_000), \.maxConnections),
+        .key("max_connections_per_uid", .integer(1...1_000_000), \.maxConnectionsPerUID),
+        .key("max_unanswered", .integer(1...1_000_000), \.maxUnanswered),
+        .key("max_unanswered_bytes", .integer(1...(1 << 40)), \.maxUnansweredBytes),
+        .key("max_output_bytes", .integer(1...(1 << 40)), \.maxOutputBytes),
+        .key("slow_reader_timeout_ms", .milliseconds(), \.slowReaderTimeout),
+    ])
+
+    /// The limits as `hello` returns them.
+    var told: DataObject { Limits.toldTable.object(self) }
+}
+
 /// The section `limits.rate`.
 extension EventRate {
     private static let largest = 1_000_000_000
@@ -123,63 +106,46 @@ extension EventRate {
         guard let perSecond else { return nil }
         self.init(perSecond: perSecond, burst: burst ?? perSecond)
     }
+
+    fileprivate var object: DataObject {
+        ["per_second": .number(DataNumber(perSecond)), "burst": .number(DataNumber(burst))]
+    }
 }
 
-/// The section `store`.
-extension StoreLimits {
-    /// The limits under their names in the configuration.
-    var object: DataObject {
-        var object: DataObject = [
-            "max_events": .number(DataNumber(maxEvents)),
-            "max_bytes": .number(DataNumber(maxBytes)),
-            "max_age_s": .init(seconds: maxAge),
-            "overflow": .string(overflow.rawValue),
-            "dedupe_window_s": .init(seconds: dedupeWindow),
-            "dedupe_ids": .number(DataNumber(dedupeIDs)),
-            "orphan_retention_s": .init(seconds: orphanRetention),
-            "max_dead_letters": .number(DataNumber(deadLetters.count)),
-            "max_dead_letter_bytes": .number(DataNumber(deadLetters.bytes)),
-            "dead_letters_full": .string(deadLettersFull.rawValue),
-        ]
-        if let retain { object["retain"] = .object(retain.object) }
-        return object
-    }
-
-    mutating func read(_ reader: SettingsReader) {
-        reader.integer("max_events", in: 1...SettingsReader.most, into: &maxEvents)
-        reader.integer("max_bytes", in: 1...SettingsReader.most, into: &maxBytes)
-        reader.seconds("max_age_s", into: &maxAge)
-        reader.word("overflow", of: Overflow.allCases, into: &overflow)
-        reader.seconds("dedupe_window_s", atLeast: 0, into: &dedupeWindow)
-        reader.integer("dedupe_ids", in: 0...StoreLimits.mostDedupeIDs, into: &dedupeIDs)
-        reader.seconds("orphan_retention_s", atLeast: 0, into: &orphanRetention)
-        reader.integer("max_dead_letters", in: 1...DeadLetterLimits.most, into: &deadLetters.count)
-        reader.integer("max_dead_letter_bytes", in: 1...DeadLetterLimits.mostBytes, into: &deadLetters.bytes)
-        reader.word("dead_letters_full", of: DeadLettersFull.allCases, into: &deadLettersFull)
-        reader.section("retain") { retain = RetentionLimits($0) }
-    }
+/// The section `store`, without the members that decide about the kind of store.
+extension StoreLimits: SettingsSection {
+    static let table = SettingsTable<StoreLimits>([
+        .key("max_events", .integer(1...SettingsReader.most), \.maxEvents),
+        .key("max_bytes", .integer(1...SettingsReader.most), \.maxBytes),
+        .key("max_age_s", .seconds(), \.maxAge),
+        .key("overflow", .word, \.overflow),
+        .key("dedupe_window_s", .seconds(atLeast: 0), \.dedupeWindow),
+        .key("dedupe_ids", .integer(0...mostDedupeIDs), \.dedupeIDs),
+        .key("orphan_retention_s", .seconds(atLeast: 0), \.orphanRetention),
+        .key("max_dead_letters", .integer(1...DeadLetterLimits.most), \.deadLetters.count),
+        .key("max_dead_letter_bytes", .integer(1...DeadLetterLimits.mostBytes), \.deadLetters.bytes),
+        .key("dead_letters_full", .word, \.deadLettersFull),
+        .optional("retain", .section(RetentionLimits.init(_:), \.object), \.retain),
+    ])
 
     /// A larger number would take gigabytes of memory.
     private static let mostDedupeIDs = 100_000_000
 }
 
 /// The section `store.retain`.
-extension RetentionLimits {
+extension RetentionLimits: SettingsSection {
+    static let table = SettingsTable<RetentionLimits>([
+        .optional("max_age_s", .seconds(), \.maxAge),
+        .optional("max_bytes", .integer(leastBytes...SettingsReader.most), \.maxBytes),
+    ])
+
     /// Events are dropped 256 KiB at a time, so that a smaller limit would keep next to nothing.
     private static let leastBytes = 1 << 20
 
     fileprivate init(_ reader: SettingsReader) {
-        self.init(
-            maxAge: reader.seconds("max_age_s"),
-            maxBytes: reader.integer("max_bytes", in: RetentionLimits.leastBytes...SettingsReader.most))
+        self.init()
+        read(reader)
         if maxAge == nil, maxBytes == nil { reader.fault("must have `max_age_s`, `max_bytes` or both") }
-    }
-
-    fileprivate var object: DataObject {
-        var object = DataObject()
-        if let maxAge { object["max_age_s"] = .init(seconds: maxAge) }
-        if let maxBytes { object["max_bytes"] = .number(DataNumber(maxBytes)) }
-        return object
     }
 }
 

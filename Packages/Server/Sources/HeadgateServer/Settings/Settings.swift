@@ -189,7 +189,7 @@ public struct Settings: Equatable, Sendable {
         [
             "durability": .string(durability.rawValue), "lenient": .bool(isLenient),
             "log_format": .string(logFormat.rawValue),
-            "limits": .object(limits.settings),
+            "limits": .object(limits.object),
             "access": .object(access.object),
             "store": .object(storeSection),
             "trace": ["remember": .number(DataNumber(tracedEvents))],

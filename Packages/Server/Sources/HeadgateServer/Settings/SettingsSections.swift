@@ -35,30 +35,30 @@ public struct AccessSettings: Equatable, Sendable {
         }
     }
 
-    /// The grants under their names in the configuration.
-    var object: DataObject {
-        var shared = DataObject()
-        for (name, users) in sharedNamespaces.sorted(by: { $0.key < $1.key }) { shared[name] = .object(users.object) }
-        return [
-            "observe": .object(observe.object), "read": .object(read.object), "control": .object(control.object),
-            "serve": .object(serve.object), "configure": .object(configure.object),
-            "shared_namespaces": .object(shared),
-        ]
-    }
+}
 
-    mutating func read(_ reader: SettingsReader) {
-        reader.section("observe") { observe = Grant($0) }
-        reader.section("read") { read = Grant($0) }
-        reader.section("control") { control = Grant($0) }
-        reader.section("serve") { serve = Grant($0) }
-        reader.section("configure") { configure = Grant($0) }
-        reader.entries("shared_namespaces", most: Limits.mostRules) { name, users in
-            if !(1...Limits.longestName).contains(name.utf8.count) || UserNamespace.hasPrefix(name) {
-                users.fault("must have 1 to \(Limits.longestName) bytes and must not begin with uid:")
+extension AccessSettings: SettingsSection {
+    static let table = SettingsTable<AccessSettings>([
+        .key("observe", grant, \.observe), .key("read", grant, \.read), .key("control", grant, \.control),
+        .key("serve", grant, \.serve), .key("configure", grant, \.configure), sharedNamespaces,
+    ])
+
+    private static let grant = SettingsForm.section(Grant.init(_:), \.object)
+
+    private static let sharedNamespaces = SettingsTable<AccessSettings>.Key(
+        name: "shared_namespaces",
+        read: { reader, access in
+            reader.entries("shared_namespaces", most: Limits.mostRules) { name, users in
+                if !(1...Limits.longestName).contains(name.utf8.count) || UserNamespace.hasPrefix(name) {
+                    users.fault("must have 1 to \(Limits.longestName) bytes and must not begin with uid:")
+                }
+                access.sharedNamespaces[name] = Grant(users)
             }
-            sharedNamespaces[name] = Grant(users)
-        }
-    }
+        },
+        show: { access in
+            let names = access.sharedNamespaces.sorted { $0.key < $1.key }
+            return .object(DataObject(names.map { ($0.key, .object($0.value.object)) }))
+        })
 }
 
 extension AccessSettings.Grant {
@@ -129,24 +129,14 @@ public struct FlushOccasions: Equatable, Sendable {
     public var shutdown = true
 
     public init() {}
+}
 
-    /// The occasions under their names in the configuration.
-    var object: DataObject {
-        [
-            "start": .bool(start), "connected": .bool(connected), "background": .bool(background),
-            "foreground": .bool(foreground),
-            "exiting": .bool(exiting), "shutdown": .bool(shutdown),
-        ]
-    }
-
-    mutating func read(_ reader: SettingsReader) {
-        reader.bool("start", into: &start)
-        reader.bool("connected", into: &connected)
-        reader.bool("background", into: &background)
-        reader.bool("foreground", into: &foreground)
-        reader.bool("exiting", into: &exiting)
-        reader.bool("shutdown", into: &shutdown)
-    }
+extension FlushOccasions: SettingsSection {
+    static let table = SettingsTable<FlushOccasions>([
+        .key("start", .bool, \.start), .key("connected", .bool, \.connected),
+        .key("background", .bool, \.background), .key("foreground", .bool, \.foreground),
+        .key("exiting", .bool, \.exiting), .key("shutdown", .bool, \.shutdown),
+    ])
 }
 
 /// The settings of the network watch (Behaviour B20, B21).
@@ -168,41 +158,38 @@ public struct NetworkSettings: Equatable, Sendable {
         /// The longest time that a request may take.
         public var timeout = Duration.milliseconds(5_000)
     }
-
-    /// The settings under their names in the configuration.
-    var object: DataObject {
-        var kinds = DataObject()
-        for (name, kind) in interfaceKinds.sorted(by: { $0.key < $1.key }) { kinds[name] = .string(kind.rawValue) }
-        var object: DataObject = [
-            "interface_kinds": .object(kinds), "require_default_route": .bool(requiresDefaultRoute),
-        ]
-        if let probe { object["probe"] = .object(probe.object) }
-        return object
-    }
-
-    mutating func read(_ reader: SettingsReader) {
-        reader.section("interface_kinds", most: Limits.mostRules) { names in
-            for name in names.keys {
-                var kind = ConnectionKind.other
-                names.word(name, of: ConnectionKind.allCases, into: &kind)
-                interfaceKinds[name] = kind
-            }
-        }
-        reader.bool("require_default_route", into: &requiresDefaultRoute)
-        reader.section("probe") { probe = Probe($0) }
-    }
 }
 
-extension NetworkSettings.Probe {
-    fileprivate init(_ reader: SettingsReader) {
-        reader.require("url")
-        self.init(url: reader.endpoint("url")?.text ?? "")
-        reader.milliseconds("interval_ms", into: &interval)
-        reader.milliseconds("timeout_ms", into: &timeout)
-    }
+extension NetworkSettings: SettingsSection {
+    static let table = SettingsTable<NetworkSettings>([
+        kinds, .key("require_default_route", .bool, \.requiresDefaultRoute),
+        .optional("probe", .section(Probe.init(_:), \.object), \.probe),
+    ])
 
-    fileprivate var object: DataObject {
-        ["url": .string(url), "interval_ms": .init(milliseconds: interval), "timeout_ms": .init(milliseconds: timeout)]
+    private static let kinds = SettingsTable<NetworkSettings>.Key(
+        name: "interface_kinds",
+        read: { reader, network in
+            reader.section("interface_kinds", most: Limits.mostRules) { names in
+                for name in names.keys {
+                    network.interfaceKinds[name] = SettingsForm<ConnectionKind>.word.read(names, name) ?? .other
+                }
+            }
+        },
+        show: { network in
+            let kinds = network.interfaceKinds.sorted { $0.key < $1.key }
+            return .object(DataObject(kinds.map { ($0.key, .string($0.value.rawValue)) }))
+        })
+}
+
+extension NetworkSettings.Probe: SettingsSection {
+    static let table = SettingsTable<Self>([
+        .required("url", SettingsForm({ $0.endpoint($1)?.text }, { .string($0) }), \.url),
+        .key("interval_ms", .milliseconds(), \.interval), .key("timeout_ms", .milliseconds(), \.timeout),
+    ])
+
+    fileprivate init(_ reader: SettingsReader) {
+        self.init(url: "")
+        read(reader)
     }
 }
 
