@@ -1,4 +1,3 @@
-import Foundation
 import HeadgateClientTesting
 import HeadgateData
 import HeadgateWire
@@ -76,18 +75,12 @@ import Testing
     ]
 
     /// The names of the params of each method, by Docs/openrpc.json.
-    private static let documented: [String: Set<String>] = {
-        let root = URL(fileURLWithPath: #filePath).pathComponents.dropLast(6).joined(separator: "/").dropFirst()
-        let text = FileManager.default.contents(atPath: root + "/Docs/openrpc.json") ?? Data()
-        guard case .object(let document)? = try? DataItem(parsing: Array(text)) else { return [:] }
-        let methods = document.get(key: "methods", as: [DataObject].self) ?? []
-        return Dictionary(
-            methods.map { method in
-                let params = method.get(key: "params", as: [DataObject].self) ?? []
-                return (method.get(key: "name") ?? "", Set(params.compactMap { $0.get(key: "name") }))
-            }
-        ) { first, _ in first }
-    }()
+    private static let documented = Dictionary(
+        ProtocolDocument.methods.map { method in
+            let params = method.get(key: "params", as: [DataObject].self) ?? []
+            return (method.get(key: "name") ?? "", Set(params.compactMap { $0.get(key: "name", as: String.self) }))
+        }
+    ) { first, _ in first }
 
     @Test("The client has a function for each method of Docs/openrpc.json, and no others")
     func all() {
