@@ -342,8 +342,9 @@ final class SegmentLog {
     /// Records that events and dead letters are erased (Behaviour E1).
     func erase(_ events: [SequenceNumber], _ letters: [DeadLetterNumber]) throws(DiskFault) {
         _ = try write([.changes([.erased(events), .lettersGone(letters)])])
-        try self.sync()
         counts.erased += 1
+        // What is written is in force. If it cannot be synced now, the removal of the bytes ends with a sync.
+        try? self.sync()
     }
 
     /// Begins a segment in a file that was never used.

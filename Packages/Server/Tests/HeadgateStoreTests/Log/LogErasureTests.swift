@@ -95,6 +95,19 @@ import Testing
         #expect(!disk.hasUncertainRemovals)
     }
 
+    @Test("E1: an erasure that is written is in force, though it could not be synced")
+    func failedSync() throws {
+        let disk = FaultyDisk()
+        scene.options.disk = disk
+        try fill()
+        disk.failsToSync = true
+        try erase()
+        disk.failsToSync = false
+        #expect(try scene.numbers(after: 200).contains(230) == false)
+        #expect(try remove())
+        #expect(try findings() == [])
+    }
+
     @Test("E1: a file that cannot be removed is overwritten")
     func unremovableFiles() throws {
         let disk = FaultyDisk()
