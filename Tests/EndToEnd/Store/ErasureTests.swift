@@ -46,6 +46,41 @@ import Testing
         }
     }
 
+    @Test("E1, E2: more than 100 000 events are erased in parts, also if the daemon is killed twice meanwhile")
+    func killedWhileErasingMany() async throws {
+        try await withScene { scene in
+            let collector = try scene.collector()
+            let daemon = try await scene.daemon(sendingTo: collector)
+            try await daemon.pause()
+            let users = (1...101_000).map { $0 % 1_000 == 0 ? "bob" : "ada-lovelace" }
+            let lines = users.enumerated().map { #"{"event":"e","id":"e\#($0)","data":{"user":"\#($1)"}}"# }
+            let sent = try await CommandLineTool.run(
+                "send", "--stdin", on: daemon, input: lines.joined(separator: "\n"))
+            #expect(sent.exitCode == 0, "\(sent.errorOutput)")
+            let rule: JSON = ["operator": "equals", "path": "data.user", "value": "ada-lovelace"]
+            let client = try await daemon.connect()
+            _ = try await client.watch("outcomes")
+            _ = try await client.request("store.erase", ["when": rule, "reason": "art. 17"])
+            _ = try await client.changed(until: "the first part is erased") { ($0["erasure"]["events"].int ?? 0) > 0 }
+            try await daemon.killNow()
+            #expect(try !findings(of: "ada-lovelace", below: daemon.dataPath).isEmpty)
+            try await daemon.start()
+            let next = try await daemon.connect()
+            _ = try await next.watch("outcomes")
+            _ = try await next.changed(until: "the rest is erased") {
+                $0["erasure"]["step"] == "removing" || $0["erasure"] == .null
+            }
+            try await daemon.killNow()
+            try await daemon.start()
+            try await eventually("the erasure is finished") { daemon.log.contains("finished an erasure") }
+            #expect(try findings(of: "ada-lovelace", below: daemon.dataPath) == [])
+            #expect(try await daemon.dispatcher()["pending"] == 101)
+            try await daemon.resume()
+            let others = users.indices.filter { users[$0] == "bob" }.map { "e\($0)" }
+            #expect(try await collector.acceptedIDs(atLeast: 101) == others)
+        }
+    }
+
     @Test("E1: a wrong rule, and a store that cannot erase, are refused")
     func refusals() async throws {
         try await withScene { scene in

@@ -141,6 +141,15 @@ final class Service {
                         "events": .number(DataNumber(start.events)),
                     ])
             },
+            gate.finishedErasures.subscribe { [log] erasure in
+                log.tell(
+                    .erasureFinished,
+                    [
+                        "events": .number(DataNumber(erasure.answer.events)),
+                        "letters": .number(DataNumber(erasure.answer.deadLetters)),
+                        "reason": erasure.reason.map { .string($0) } ?? .null,
+                    ])
+            },
             gate.writeFaults.subscribe { [log] in log.tell(.storeUnwritten, ["cause": .string($0.message)]) },
         ]
     }

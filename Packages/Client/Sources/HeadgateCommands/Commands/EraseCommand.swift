@@ -2,6 +2,7 @@ import Glibc
 import HeadgateClient
 import HeadgateData
 import HeadgateText
+import HeadgateWire
 
 extension Command {
     private static let when = Option("--when", value: "RULE", "the condition for the events (required)")
@@ -26,16 +27,31 @@ extension Command {
     ) { invocation in
         var params = try eraseParams(invocation.arguments)
         params["dry_run"] = true
-        let count = try invocation.ask([Question(method: "store.erase", params: params)])[0]
+        let count = try askShowingProgress(params, invocation)
         if invocation.arguments.has(dryRun) {
             try invocation.show(count, else: EraseText.counted(count, " would be erased.") + "\n")
             return .success
         }
         guard try invocation.arguments.has(yes) || confirm(count, invocation.terminal) else { return .failure }
         params["dry_run"] = false
-        let answer = try invocation.ask([Question(method: "store.erase", params: params)])[0]
+        let answer = try askShowingProgress(params, invocation)
         try invocation.show(answer, else: EraseText.done(answer))
         return .success
+    }
+
+    /// Calls the method, and shows the progress of the erasure under way on a terminal. Another one may be before it.
+    private static func askShowingProgress(_ params: DataObject, _ invocation: Invocation) throws -> DataObject {
+        let terminal = invocation.terminal
+        defer { terminal.clearProgress() }
+        return try invocation.ask([Question(method: "store.erase", params: params)]) { connection in
+            guard terminal.showsProgress else { return }
+            connection.watch([.outcomes]) { news in
+                guard case .changed(let params) = news, let erasure = params.member("erasure"),
+                    let text = EraseText.progress(erasure)
+                else { return }
+                terminal.showProgress(text)
+            }
+        }[0]
     }
 
     private static func eraseParams(_ arguments: Arguments) throws(UsageError) -> DataObject {
@@ -64,7 +80,19 @@ extension Command {
 }
 
 /// Describes an erasure.
-private enum EraseText {
+enum EraseText {
+    /// Describes the progress that a watch reports; nil if there is none.
+    static func progress(_ erasure: JSONView) -> String? {
+        guard let step = erasure.member("step")?.string, let events = erasure.member("events")?.int.map(Int.init) else {
+            return nil
+        }
+        let count = Quantity.counted(events, "event")
+        guard step != "removing" else { return "\(count) erased; removing their bytes from the files" }
+        guard let place = erasure.member("seq")?.int, let last = erasure.member("last_seq")?.int else { return nil }
+        let percent = last > 0 ? min(100, place * 100 / last) : 100
+        return "\(count) \(step == "counting" ? "found" : "erased"); \(percent) % of the store is scanned"
+    }
+
     /// Returns the counts with a verb.
     static func counted(_ answer: DataObject, _ rest: String) -> String {
         Quantity.counted(answer.get(key: "events") ?? 0, "event") + " and "

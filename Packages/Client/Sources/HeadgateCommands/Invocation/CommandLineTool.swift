@@ -119,8 +119,10 @@ struct Invocation {
     }
 
     /// Calls all methods at once, and waits for their answers.
-    func ask(_ questions: [Question]) throws -> [DataObject] {
+    /// - Parameter attend: called with the connection before the calls.
+    func ask(_ questions: [Question], _ attend: (ClientConnection) -> Void = { _ in }) throws -> [DataObject] {
         try talk(count: questions.count) { connection, index, completion in
+            if index == 0 { attend(connection) }
             let question = questions[index]
             connection.call(question.method, question.params, completion)
         }

@@ -2,21 +2,27 @@ import HeadgateData
 
 /// Erases events for all dispatchers, and dead letters (Behaviour E1, E2), one erasure at a time.
 ///
-/// The store is scanned while everything goes on. Then the dispatchers with pending events of the erasure finish what is
-/// in flight, and the store records that the events are gone. From then on the erasure is finished even after a kill: the
-/// bytes are removed from all files, a step at a time.
+/// The store is scanned while everything goes on, until all events of the erasure are found, or a part that fills the
+/// memory meant for it. Then the dispatchers with pending events of the part finish what is in flight, and the store
+/// records that the events are gone. The scan goes on from there. After the last part the bytes are removed from all
+/// files, a step at a time.
+///
+/// From the first record on the erasure is finished even after a kill: one of several parts is kept before.
 final class Erasures {
     private let events: EventQueue
     private let dispatchers: Dispatchers
     private let records: OutcomeRecords
     private let deadLetters: DeadLetterOperations
     private let rewinds: Rewinds
-    /// Emits the progress of the erasure under way.
-    let progress = PulseSubject<ErasureProgress>()
+    private let kept: StoredValues
+    /// Called when ``underWay`` has changed.
+    var onProgress: () -> Void = {}
+    /// Emits erasures that an earlier process began, once they are finished.
+    let finished = PulseSubject<FinishedErasure>()
+    /// The size from which on a part is full.
+    var part = ErasureScan.Part()
     private var waiting: [Erasure] = []
     private var current: Erasure?
-    /// True while bytes of erased events are removed.
-    private(set) var isRemoving = false
 
     /// The pause after a failure of the store, or while a dispatcher is being rewound.
     private static let pause = Duration.seconds(1)
@@ -24,43 +30,27 @@ final class Erasures {
 
     init(
         events: EventQueue, dispatchers: Dispatchers, records: OutcomeRecords, deadLetters: DeadLetterOperations,
-        rewinds: Rewinds
+        rewinds: Rewinds, kept: StoredValues
     ) {
         (self.events, self.dispatchers, self.records) = (events, dispatchers, records)
-        (self.deadLetters, self.rewinds) = (deadLetters, rewinds)
+        (self.deadLetters, self.rewinds, self.kept) = (deadLetters, rewinds, kept)
     }
 
-    /// An erasure that was requested.
-    private final class Erasure {
-        let rule: ErasureRule
-        let isDryRun: Bool
-        let then: (Result<ErasureAnswer, ErasureRefusal>) -> Void
-        var found: [StoredEvent] = []
-        /// The number of events that were erased. Some that were found may have been delivered meanwhile.
-        var count = 0
-        var letters: [StoredDeadLetter] = []
-        /// The dispatchers that are held until the store has recorded the erasure.
-        var held: [Dispatcher] = []
-        /// Lets other operations on dead letters go on.
-        var release: () -> Void = {}
-
-        init(_ rule: ErasureRule, _ isDryRun: Bool, _ then: @escaping (Result<ErasureAnswer, ErasureRefusal>) -> Void) {
-            (self.rule, self.isDryRun, self.then) = (rule, isDryRun, then)
-        }
-
-        var answer: ErasureAnswer { ErasureAnswer(events: isDryRun ? found.count : count, deadLetters: letters.count) }
-    }
+    /// The progress of the erasure under way; nil if there is none.
+    var underWay: ErasureProgress? { current?.progress }
 
     /// Erases the events for which a rule is true, or only counts them. `then` is called later.
+    /// - Parameter wish: the erasure as the store keeps it. Its last event is determined at the begin.
     func erase(
-        _ rule: ResolvedRule, isDryRun: Bool, then: @escaping (Result<ErasureAnswer, ErasureRefusal>) -> Void
+        _ rule: ResolvedRule, _ wish: KeptErasure, isDryRun: Bool,
+        then: @escaping (Result<ErasureAnswer, ErasureRefusal>) -> Void
     ) {
-        waiting.append(Erasure(ErasureRule(rule), isDryRun, then))
+        waiting.append(Erasure(ErasureRule(rule), wish, isDryRun: isDryRun, then))
         beginNext()
     }
 
     private func beginNext() {
-        guard current == nil, !isRemoving, !waiting.isEmpty else { return }
+        guard current == nil, !waiting.isEmpty else { return }
         let erasure = waiting.removeFirst()
         current = erasure
         // Dead letters are not requeued meanwhile: their events would be new ones.
@@ -69,34 +59,52 @@ final class Erasures {
             // Accepted events that are being stored are part of the queue.
             events.whenCommitted { [weak self] _ in
                 guard let self else { return }
-                scan(ErasureScan(erasure.rule, through: events.lastStored), erasure)
+                if !erasure.isAccepted { erasure.wish.through = events.lastStored }
+                scanPart(erasure, after: 0)
             }
         }
     }
 
     // MARK: Finding
 
+    private func scanPart(_ erasure: Erasure, after position: SequenceNumber) {
+        scan(
+            ErasureScan(
+                erasure.rule, after: position, through: erasure.wish.through, part: erasure.isDryRun ? nil : part),
+            erasure)
+    }
+
     private func scan(_ scan: ErasureScan, _ erasure: Erasure) {
-        progress.send(.scanning(through: scan.position, of: scan.through))
-        guard !scan.isTooMuch else { return end(erasure, .failure(.tooMany(ErasureScan.most))) }
-        guard !scan.isOver else {
-            erasure.found = scan.found
-            return hold(erasure)
-        }
+        note(erasure, at: scan.position)
+        guard !scan.isOver else { return found(scan, erasure) }
         events.store.scan(scan) { [weak self] result in
             switch result {
             case .success(let scan): self?.scan(scan, erasure)
-            case .failure: self?.end(erasure, .failure(.store))
+            case .failure: self?.failed(erasure) { self?.scan(scan, erasure) }
             }
         }
     }
 
-    /// Lets the dispatchers with pending events of the erasure finish what is in flight, unless the erasure changes
+    private func found(_ scan: ErasureScan, _ erasure: Erasure) {
+        if erasure.isDryRun { erasure.count = scan.count }
+        (erasure.found, erasure.isLastPart) = (scan.found, scan.isComplete)
+        guard !scan.isComplete, !erasure.isAccepted else { return hold(erasure) }
+        kept.keep(erasure.wish.kept, as: KeptErasure.name) { [weak self] fault in
+            guard let self else { return }
+            if fault != nil {
+                kept.keep(nil, as: KeptErasure.name) { _ in }
+                return end(erasure, .failure(.store))
+            }
+            erasure.isAccepted = true
+            hold(erasure)
+        }
+    }
+
+    /// Lets the dispatchers with pending events of the part finish what is in flight, unless the erasure changes
     /// nothing.
     private func hold(_ erasure: Erasure) {
-        guard !erasure.isDryRun else { return readDeadLetters(after: 0, erasure) }
         guard let next = dispatchers.all.first(where: { isConcerned($0, by: erasure) }) else {
-            return readDeadLetters(after: 0, erasure)
+            return erasure.isLastPart ? readDeadLetters(after: 0, erasure) : record(erasure)
         }
         // A dispatcher that is being removed is an orphan soon.
         guard !next.isRewinding, dispatchers[next.id] === next else {
@@ -112,7 +120,7 @@ final class Erasures {
         !erasure.held.contains { $0 === dispatcher } && !pending(erasure, of: dispatcher).isEmpty
     }
 
-    /// Returns the events that a dispatcher has not settled.
+    /// Returns the events of the part that a dispatcher has not settled.
     private func pending(_ erasure: Erasure, of dispatcher: Dispatcher) -> [StoredEvent] {
         let queue = dispatcher.queue
         return erasure.found.filter { event in
@@ -126,8 +134,11 @@ final class Erasures {
     private func readDeadLetters(after: DeadLetterNumber, _ erasure: Erasure) {
         _ = deadLetters.read(after: after, limit: Erasures.lettersPerPage) { [weak self] result in
             guard let self else { return }
-            guard case .success(let page) = result else { return end(erasure, .failure(.store)) }
-            erasure.letters += page.letters.filter { $0.letter.event.map(erasure.rule.means) ?? false }
+            guard case .success(let page) = result else {
+                return failed(erasure) { [self] in readDeadLetters(after: after, erasure) }
+            }
+            let meant = page.letters.filter { $0.letter.event.map(erasure.rule.means) ?? false }
+            erasure.letters += meant.map(\.number)
             if let next = page.next { return readDeadLetters(after: next, erasure) }
             if erasure.isDryRun { end(erasure, .success(erasure.answer)) } else { record(erasure) }
         }
@@ -137,15 +148,16 @@ final class Erasures {
 
     private func record(_ erasure: Erasure) {
         let numbers = erasure.found.map(\.sequenceNumber)
-        events.store.erase(numbers, erasure.letters.map(\.number)) { [weak self] result in
+        events.store.erase(numbers, erasure.letters) { [weak self] result in
             guard let self else { return }
-            guard case .success = result else { return end(erasure, .failure(.store)) }
+            guard case .success = result else { return failed(erasure) { [self] in record(erasure) } }
             settle(erasure)
-            removeBytes(erasure)
+            guard !erasure.isLastPart else { return forgetRule(erasure) }
+            scanPart(erasure, after: erasure.position ?? 0)
         }
     }
 
-    /// Counts the erased events, and lets the dispatchers go on without them.
+    /// Counts the erased events of the part, and lets the dispatchers go on without them.
     private func settle(_ erasure: Erasure) {
         var settled = Set<SequenceNumber>()
         for dispatcher in erasure.held where dispatchers.there(dispatcher.id) === dispatcher {
@@ -159,9 +171,10 @@ final class Erasures {
             for event in pending { events.backlog.settle(event.tally, route: event.route, dispatcher: orphan.number) }
             records.counts.count(.erased, pending.count)
         }
-        erasure.count = events.limits.retain == nil ? settled.count : erasure.found.count
+        let count = events.limits.retain == nil ? settled.count : erasure.found.count
+        erasure.count += count
         // Retained events count once, and so do dead letters.
-        records.counts.count(.erased, erasure.count - settled.count + erasure.letters.count)
+        records.counts.count(.erased, count - settled.count + erasure.letters.count)
         events.forgetRecent()
         records.trace.forget(Set(erasure.found.map(\.sequenceNumber)))
         letGo(erasure)
@@ -174,25 +187,61 @@ final class Erasures {
         }
     }
 
-    private func removeBytes(_ erasure: Erasure?) {
-        isRemoving = true
-        progress.send(.removing)
+    /// Deletes the kept rule, which may tell as much as the events, before the bytes are removed.
+    private func forgetRule(_ erasure: Erasure) {
+        erasure.found = []
+        erasure.release()
+        erasure.release = {}
+        guard erasure.isAccepted else { return removeBytes(erasure) }
+        kept.keep(nil, as: KeptErasure.name) { [weak self] fault in
+            // The store repeats the write.
+            if fault != nil { self?.later { self?.forgetRule(erasure) } } else { self?.removeBytes(erasure) }
+        }
+    }
+
+    private func removeBytes(_ erasure: Erasure) {
+        note(erasure, at: nil)
         events.store.removeErasedBytes { [weak self] result in
             guard let self else { return }
             switch result {
             case .success(false): removeBytes(erasure)
-            case .success(true):
-                isRemoving = false
-                if let erasure { end(erasure, .success(erasure.answer)) } else { beginNext() }
+            case .success(true): end(erasure, .success(erasure.answer))
             case .failure: later { [self] in removeBytes(erasure) }
             }
         }
     }
 
+    // MARK: After a kill
+
     /// Finishes an erasure that an earlier process has recorded (Behaviour E2).
-    func finishEarlier() { removeBytes(nil) }
+    /// - Parameters:
+    ///   - wish: what the store keeps of an erasure of several parts; nil if the last part is recorded.
+    ///   - resolve: resolves its rule.
+    func finishEarlier(_ wish: KeptErasure?, _ resolve: (Rule) throws(RuleFault) -> ResolvedRule) {
+        let wish = wish ?? KeptErasure(.or([]), through: 0, reason: nil)
+        let then = { [finished] (result: Result<ErasureAnswer, ErasureRefusal>) in
+            guard case .success(let answer) = result else { return }
+            finished.send(FinishedErasure(answer: answer, reason: wish.reason))
+        }
+        // The rule was resolved before, without any other.
+        let rule = (try? resolve(wish.rule)) ?? .or([])
+        let erasure = Erasure(ErasureRule(rule), wish, isDryRun: false, then)
+        erasure.isAccepted = true
+        waiting.insert(erasure, at: 0)
+        beginNext()
+    }
 
     // MARK: The end
+
+    private func note(_ erasure: Erasure, at position: SequenceNumber?) {
+        erasure.position = position
+        onProgress()
+    }
+
+    /// Tries again after a failure of the store, or refuses an erasure of which nothing is recorded.
+    private func failed(_ erasure: Erasure, again: @escaping () -> Void) {
+        if erasure.isAccepted { later(again) } else { end(erasure, .failure(.store)) }
+    }
 
     private func letGo(_ erasure: Erasure) {
         for dispatcher in erasure.held {
@@ -200,14 +249,14 @@ final class Erasures {
             rewinds.beginNext(dispatcher.id)
         }
         erasure.held = []
-        erasure.release()
-        erasure.release = {}
     }
 
     private func end(_ erasure: Erasure, _ result: Result<ErasureAnswer, ErasureRefusal>) {
         letGo(erasure)
+        erasure.release()
+        erasure.release = {}
         current = nil
-        progress.send(.ended)
+        onProgress()
         erasure.then(result)
         beginNext()
     }
@@ -217,32 +266,39 @@ final class Erasures {
     }
 }
 
-/// The result of an erasure (Behaviour E1).
-public struct ErasureAnswer: Sendable, Equatable {
-    /// The number of stored events that were erased, or that would be.
-    public var events: Int
-    /// The number of dead letters that were erased, or that would be.
-    public var deadLetters: Int
-}
+/// An erasure that was requested.
+private final class Erasure {
+    let rule: ErasureRule
+    var wish: KeptErasure
+    let isDryRun: Bool
+    let then: (Result<ErasureAnswer, ErasureRefusal>) -> Void
+    /// The events of the present part.
+    var found: [StoredEvent] = []
+    var isLastPart = false
+    /// True if the erasure is kept or was recorded, so that it must be finished.
+    var isAccepted = false
+    /// The number of events that were erased. Some that were found may have been delivered meanwhile.
+    var count = 0
+    var letters: [DeadLetterNumber] = []
+    /// The dispatchers that are held until the store has recorded the part.
+    var held: [Dispatcher] = []
+    /// Lets other operations on dead letters go on.
+    var release: () -> Void = {}
+    /// The event up to which the store is scanned; nil while bytes are removed.
+    var position: SequenceNumber? = 0
 
-/// The reason why events were not erased.
-public enum ErasureRefusal: Error, Equatable, Sendable {
-    /// The event store cannot erase.
-    case unsupported(store: String)
-    /// The rule has a fault.
-    case rule(String)
-    /// More events are meant than one erasure may erase.
-    case tooMany(Int)
-    /// The store failed. Nothing is erased.
-    case store
-}
+    init(
+        _ rule: ErasureRule, _ wish: KeptErasure, isDryRun: Bool,
+        _ then: @escaping (Result<ErasureAnswer, ErasureRefusal>) -> Void
+    ) {
+        (self.rule, self.wish, self.isDryRun, self.then) = (rule, wish, isDryRun, then)
+    }
 
-/// The progress of an erasure.
-public enum ErasureProgress: Sendable, Equatable {
-    /// The store is scanned up to an event.
-    case scanning(through: SequenceNumber, of: SequenceNumber)
-    /// The events are gone, and their bytes are being removed.
-    case removing
-    /// No erasure is under way.
-    case ended
+    var answer: ErasureAnswer { ErasureAnswer(events: count, deadLetters: letters.count) }
+
+    var progress: ErasureProgress {
+        ErasureProgress(
+            done: answer, isDryRun: isDryRun, scannedThrough: position.map { min($0, wish.through) } ?? wish.through,
+            last: wish.through, isRemoving: position == nil)
+    }
 }

@@ -4,6 +4,6 @@ public enum GateChange: Sendable {
     case blockedState
     /// A barrier was added, removed or changed.
     case barriers
-    /// A dispatcher's counters may have changed, at the end of a turn.
+    /// A dispatcher's counters, or the progress of an erasure, may have changed.
     case progress
 }

@@ -95,20 +95,27 @@ extension Headgate {
     /// Erases the stored events for which a rule is true, for all dispatchers, and dead letters (Behaviour E1). The rule
     /// may name load rules.
     /// - Parameters:
+    ///   - reason: the operator's reason. An erasure that is finished after a kill tells it.
     ///   - isDryRun: true to count the events, and to change nothing.
     ///   - then: gets the result once no file has bytes of the events.
     public func erase(
-        _ rule: Rule, isDryRun: Bool, then: @escaping (Result<ErasureAnswer, ErasureRefusal>) -> Void
+        _ rule: Rule, reason: String? = nil, isDryRun: Bool,
+        then: @escaping (Result<ErasureAnswer, ErasureRefusal>) -> Void
     ) {
         let refuse = { [scheduler] (refusal: ErasureRefusal) in scheduler.soon { then(.failure(refusal)) } }
         guard events.store.canErase else { return refuse(.unsupported(store: events.store.kind)) }
         do throws(RuleFault) {
-            erasures.erase(try loadRules.resolve(rule), isDryRun: isDryRun, then: then)
+            let resolved = try loadRules.resolve(rule)
+            let wish = KeptErasure(rule.inlined(loadRules.rules), through: 0, reason: reason)
+            erasures.erase(resolved, wish, isDryRun: isDryRun, then: then)
         } catch { refuse(.rule("\(error)")) }
     }
 
-    /// Emits the progress of erasures.
-    public var erasureProgress: Observable<ErasureProgress> { erasures.progress.observable }
+    /// The progress of the erasure under way; nil if there is none. A change is a ``GateChange/progress``.
+    public var erasure: ErasureProgress? { erasures.underWay }
+
+    /// Emits the ends of erasures that an earlier process began, for the log (Behaviour E2).
+    public var finishedErasures: Observable<FinishedErasure> { erasures.finished.observable }
 
     // MARK: Backups
 

@@ -47,6 +47,8 @@ public final class Headgate {
     private let housekeeping: Housekeeping
     let rewinds: Rewinds
     let erasures: Erasures
+    /// True until the erasure that an earlier process began is taken up.
+    private var isErasing: Bool
     private let barrierFailureSubject = PulseSubject<BarrierFailure>()
     private let changeSubject = PulseSubject<GateChange>()
     private var networkReturn = NetworkReturn()
@@ -67,7 +69,8 @@ public final class Headgate {
         self.environment = environment
         turn = PendingEvaluations(scheduler: scheduler)
         tasks = TaskRunner(scheduler)
-        let (known, keptValues, isErasing) = (state.dispatchers, state.kept, state.isErasing)
+        let (known, keptValues) = (state.dispatchers, state.kept)
+        isErasing = state.isErasing || keptValues[KeptErasure.name] != nil
         trace = EventTrace(lastEarlier: state.lastSequenceNumber, readObject: environment.readObject)
         events = EventQueue(
             scheduler: scheduler, store: store, limits: limits, state: consume state, bounds: environment.groups,
@@ -96,7 +99,8 @@ public final class Headgate {
         if store.canRewind { settlements.add(events.retentionChange ?? .retain(nil)) }
         rewinds = Rewinds(events: events, dispatchers: dispatchers, settlements: settlements)
         erasures = Erasures(
-            events: events, dispatchers: dispatchers, records: records, deadLetters: deadLetters, rewinds: rewinds)
+            events: events, dispatchers: dispatchers, records: records, deadLetters: deadLetters, rewinds: rewinds,
+            kept: kept)
         clock = ClockRecorder(events: events, settlements: settlements)
         housekeeping = Housekeeping(
             dispatchers: dispatchers, events: events, settlements: settlements, clock: clock, counts: counts,
@@ -106,7 +110,7 @@ public final class Headgate {
         turn.host = self
         events.host = self
         settlements.host = self
-        if isErasing { erasures.finishEarlier() }
+        erasures.onProgress = { [weak self] in self?.changed(.progress) }
         store.onLettersDropped = { [weak self] in self?.lettersDropped($0) }
         follow(network.wrappedValue) { $0.networkChanged(to: $1) }
         if let activator = environment.boardActivator {
@@ -205,6 +209,16 @@ public final class Headgate {
         dispatchers.noteOrphans()
         // A pause belongs to one dispatcher, and a later one of the same name is not paused.
         for id in dispatchers.orphanIDs { kept.endPause(of: id) }
+        finishErasure()
+    }
+
+    /// Takes up an erasure that an earlier process began. All dispatchers are known by now.
+    private func finishErasure() {
+        guard isErasing else { return }
+        isErasing = false
+        let object = kept[KeptErasure.name].flatMap { $0.withUnsafeBytes(environment.readObject) }
+        let wish = object.flatMap { KeptErasure(kept: $0) }
+        erasures.finishEarlier(wish) { (rule) throws(RuleFault) in try loadRules.resolve(rule) }
     }
 
     // MARK: Routes

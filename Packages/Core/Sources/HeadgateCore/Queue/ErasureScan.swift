@@ -1,28 +1,39 @@
 import HeadgateData
 
-/// A scan for the stored events that an erasure means (Behaviour E1). It proceeds in parts, and a store may run it on a
-/// thread of its own. Pure.
+/// A scan for the stored events that an erasure means (Behaviour E1). It proceeds in steps, and a store may run it on a
+/// thread of its own. It ends early if it has found a part that fills the memory meant for it. Pure.
 public struct ErasureScan: StoreScan, Sendable {
     /// All events up to this one have been scanned.
     public private(set) var position: SequenceNumber
     /// The last event to scan.
     public let through: SequenceNumber
-    /// The records of the events that were found, the oldest first.
+    /// The number of events that were found.
+    private(set) var count = 0
+    /// The records of the events that were found, the oldest first; none if they are only counted.
     private var records: [[UInt8]] = []
+    private var bytes = 0
     private let rule: ErasureRule
+    private let part: Part
 
-    /// The most events that one scan finds, because they are kept in memory.
-    public static let most = 100_000
-
-    init(_ rule: ErasureRule, after: SequenceNumber = 0, through: SequenceNumber) {
-        (self.rule, position, self.through) = (rule, after, through)
+    /// The size from which on a part is full.
+    struct Part: Sendable {
+        var events = 50_000
+        var bytes = 16 << 20
     }
 
-    /// True if the scan is complete, or has found more than it may.
-    public var isOver: Bool { position >= through || isTooMuch }
+    /// - Parameter part: nil only counts the events, whatever their number.
+    init(_ rule: ErasureRule, after: SequenceNumber = 0, through: SequenceNumber, part: Part?) {
+        (self.rule, position, self.through) = (rule, after, through)
+        self.part = part ?? Part(events: 0, bytes: 0)
+    }
 
-    /// True if more events are meant than one erasure may erase.
-    var isTooMuch: Bool { records.count > ErasureScan.most }
+    /// True if the scan is complete, or the part is full.
+    public var isOver: Bool { isComplete || !keepsNothing && (records.count >= part.events || bytes >= part.bytes) }
+
+    /// True if all events were scanned.
+    var isComplete: Bool { position >= through }
+
+    private var keepsNothing: Bool { part.events == 0 }
 
     /// The events that were found, the oldest first.
     var found: [StoredEvent] {
@@ -37,7 +48,11 @@ public struct ErasureScan: StoreScan, Sendable {
             return
         }
         for event in chunk where event.sequenceNumber > position && event.sequenceNumber <= through {
-            if isNeeded(event), rule.means(event) { records.append(event.record) }
+            guard isNeeded(event), rule.means(event) else { continue }
+            count += 1
+            guard !keepsNothing else { continue }
+            records.append(event.record)
+            bytes += event.record.count
         }
         position = chunk.lastSequenceNumber
     }

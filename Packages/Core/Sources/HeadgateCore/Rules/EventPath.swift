@@ -21,6 +21,16 @@ public struct EventPath: Sendable, Equatable {
         }
     }
 
+    /// The path in its notation.
+    var text: String { ([member.rawValue] + names.map(EventPath.escaped)).joined(separator: ".") }
+
+    private static func escaped(_ name: String) -> String {
+        name.unicodeScalars.reduce(into: "") { text, scalar in
+            if scalar == "." || scalar == "\\" { text += "\\" }
+            text.unicodeScalars.append(scalar)
+        }
+    }
+
     /// Names are compared by their bytes.
     public static func == (left: EventPath, right: EventPath) -> Bool {
         left.member == right.member && left.names.elementsEqual(right.names) { ExactName($0) == ExactName($1) }

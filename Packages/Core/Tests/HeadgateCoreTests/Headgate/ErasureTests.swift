@@ -1,3 +1,4 @@
+import Foundation
 import HeadgateCoreTesting
 import HeadgateData
 import Testing
@@ -148,5 +149,123 @@ import Testing
         bench.gate.trace("one", in: nil) { traced = (try? $0.get()) ?? [] }
         bench.settle()
         #expect(traced.map(\.name) == [nil] && traced.flatMap(\.dispatchers).map(\.state) == [.erased])
+    }
+
+    // MARK: Several parts
+
+    /// Returns a bench whose erasures have parts of two events.
+    private func benchOfSmallParts() -> GateBench {
+        let bench = GateBench(reply: { _ in .delivered }, environment: { $0.readObject = ReadText.object })
+        bench.gate.erasures.part.events = 2
+        return bench
+    }
+
+    /// Does something once a number of events is erased.
+    private func once(_ bench: GateBench, _ count: Int, _ work: @escaping () -> Void) -> any Disposable {
+        var isOver = false
+        return bench.gate.changes.subscribe { [unowned gate = bench.gate] _ in
+            guard !isOver, gate.erasure?.done.events == count else { return }
+            isOver = true
+            work()
+        }
+    }
+
+    @Test("E1: an erasure of several parts erases all of its events, and the others are sent in order")
+    func parts() {
+        let bench = benchOfSmallParts()
+        paused(bench)
+        for _ in 1...5 { track(bench, "ada", "bob", "ada") }
+        var seen: [ErasureProgress] = []
+        let watch = bench.gate.changes.subscribe { [gate = bench.gate] _ in
+            if let now = gate.erasure { seen.append(now) }
+        }
+        #expect(erase(bench) == .success(ErasureAnswer(events: 10, deadLetters: 0)))
+        watch.dispose()
+        #expect(bench.summary().pending == 5 && bench.counters[.erased] == 10)
+        #expect(seen.contains { $0.done.events == 4 && $0.scannedThrough == 6 && $0.last == 15 && !$0.isRemoving })
+        #expect(seen.last?.isRemoving == true && bench.gate.erasure == nil)
+        #expect(bench.gate.resume("collect") { _ in })
+        bench.settle()
+        #expect(bench.sender.delivered == [2, 5, 8, 11, 14])
+    }
+
+    @Test("E1: a dry run counts more events than a part has")
+    func dryRunOfParts() {
+        let bench = benchOfSmallParts()
+        paused(bench)
+        for _ in 1...5 { track(bench, "ada") }
+        #expect(erase(bench, isDryRun: true) == .success(ErasureAnswer(events: 5, deadLetters: 0)))
+        #expect(bench.summary().pending == 5)
+    }
+
+    @Test("E1: events that arrive between two parts are not erased")
+    func betweenParts() {
+        let bench = benchOfSmallParts()
+        paused(bench)
+        for _ in 1...3 { track(bench, "ada") }
+        let watch = once(bench, 2) { bench.track(EventDraft(data: #"{"user":"ada"}"#)) }
+        #expect(erase(bench) == .success(ErasureAnswer(events: 3, deadLetters: 0)))
+        watch.dispose()
+        #expect(bench.summary().pending == 1 && bench.counters[.erased] == 3)
+    }
+
+    @Test("E2: an erasure of several parts is finished after a kill between two parts, and its rule is forgotten")
+    func killed() throws {
+        let bench = benchOfSmallParts()
+        paused(bench)
+        for _ in 1...5 { track(bench, "ada", "bob") }
+        bench.gate.loadRules.replace(named: [], by: ["named": ErasureTests.rule])
+        let other = Rule.just(.equals(ignoreCase: true, variable: #"data.a\.b"#, target: "c"))
+        let rule = Rule.and([.not(.not(.reference("named"))), .or([other, ErasureTests.rule])])
+        let watch = once(bench, 4) { bench.store.memory.fault = .noRoom("full") }
+        var result: Result<ErasureAnswer, ErasureRefusal>?
+        bench.gate.erase(rule, reason: "art. 17", isDryRun: false) { result = $0 }
+        bench.settle()
+        watch.dispose()
+        #expect(result == nil && bench.gate.erasure?.done.events == 4)
+        bench.store.memory.fault = nil
+        var finished: [FinishedErasure] = []
+        var log: (any Disposable)?
+        try bench.restart { bench in log = bench.gate.finishedErasures.subscribe { finished.append($0) } }
+        log?.dispose()
+        #expect(finished.map(\.reason) == ["art. 17"] && finished.map(\.answer.events) == [1])
+        #expect(bench.summary().pending == 5 && bench.gate.erasure == nil)
+        #expect(try bench.store.open().kept[KeptErasure.name] == nil)
+    }
+
+    @Test("E2: once a part is recorded, a failing store delays an erasure, and does not end it")
+    func failing() {
+        let bench = benchOfSmallParts()
+        paused(bench)
+        for _ in 1...5 { track(bench, "ada") }
+        let watch = once(bench, 2) { bench.store.memory.fault = .noRoom("full") }
+        var result: Result<ErasureAnswer, ErasureRefusal>?
+        bench.gate.erase(ErasureTests.rule, isDryRun: false) { result = $0 }
+        bench.settle()
+        watch.dispose()
+        #expect(result == nil)
+        bench.store.memory.fault = nil
+        bench.advance(by: .seconds(5))
+        #expect(result == .success(ErasureAnswer(events: 5, deadLetters: 0)))
+    }
+}
+
+/// Reads JSON objects for tests of the core, which has no reader of its own.
+private enum ReadText {
+    static func object(_ bytes: UnsafeRawBufferPointer) -> DataObject? {
+        let value = try? JSONSerialization.jsonObject(with: Data(bytes))
+        guard case .object(let object)? = value.map(item) else { return nil }
+        return object
+    }
+
+    private static func item(_ value: Any) -> DataItem {
+        switch value {
+        case let text as String: .string(text)
+        case let items as [Any]: .array(items.map(item))
+        case let members as [String: Any]: .object(DataObject(members.map { ($0.key, item($0.value)) }))
+        case let number as NSNumber where number.objCType.pointee == CChar(UInt8(ascii: "c")): .bool(number.boolValue)
+        case let number as NSNumber: .number(DataNumber(number.intValue))
+        default: .null
+        }
     }
 }

@@ -34,6 +34,7 @@ enum LogKind: String, CaseIterable, Sendable {
     case dispatcherStarted = "dispatcher_started"
     case eventsDeadLettered = "events_died"
     case eventsDuplicate = "events_duplicate"
+    case erasureFinished = "erasure_finished"
     case eventsErased = "events_erased"
     case eventsEvicted = "events_evicted"
     case eventsExpired = "events_expired"
@@ -98,6 +99,11 @@ enum LogKind: String, CaseIterable, Sendable {
             (
                 .warning,
                 "dispatcher {dispatcher}: the destination already had {events} before the first attempt; another sender may use the same ids"
+            )
+        case .erasureFinished:
+            (
+                .notice,
+                "finished an erasure that began before the start: erased {events} and {letters} since; reason: {reason}"
             )
         case .eventsErased: (.notice, "user {uid} erased {events} and {letters}; reason: {reason}")
         case .eventsEvicted: (.warning, "dispatcher {dispatcher} evicted {events} to make room for newer ones")

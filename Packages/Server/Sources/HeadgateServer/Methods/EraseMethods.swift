@@ -27,7 +27,7 @@ struct EraseMethods: MethodFamily {
         let rule = try parts.rule(item)
         let (caller, reply) = (call.session.caller, call.reply)
         try parts.quota.begin(for: caller.credentials.uid)
-        parts.gate.erase(rule, isDryRun: isDryRun) { result in
+        parts.gate.erase(rule, reason: reason, isDryRun: isDryRun) { result in
             parts.quota.end(for: caller.credentials.uid)
             switch result {
             case .success(let answer):
@@ -75,9 +75,6 @@ extension RPCError {
         switch refusal {
         case .unsupported(let kind): self.init(.conflict, "the event store of kind \(kind) cannot erase events")
         case .rule(let fault): self.init(ParameterFault(fault, path: "when"))
-        case .tooMany(let most):
-            self.init(
-                .limit, "more than \(most) events match; erase them in parts, or purge a queue. Nothing was erased")
         case .store: self.init(.storage, "the event store failed; nothing was erased")
         }
     }

@@ -14,6 +14,8 @@ enum WatchMessages {
         .optional("barriers", .array(BarrierMethods.barrier), \.news.barriers),
         .optional("removed", .array(.name), \.news.removed, "the ids of removed entries"),
         .optional("outcomes", .array(outcomes), \.news.outcomes, "the counts since the previous notification"),
+        .optional(
+            "erasure", .nullable(erasure), \.news.erasure, "topic `outcomes`: the erasure in progress; null at its end"),
         .optional("count", .count, \.news.clients?.count, "the number of connected clients"),
         .optional("clients", .array(.object([SessionIdentity.members])), \.news.clients),
     ])
@@ -22,5 +24,13 @@ enum WatchMessages {
         .required("dispatcher", .name, \.dispatcher),
         DispatcherMethods.counters(\.nameAsOutcome, \.meaning).of(\.counters),
         .required("last_error", .nullable(.text), \.lastError),
+    ])
+
+    private static let erasure = OutputShape<ErasureProgress>.object([
+        .required("step", .word, \.step),
+        .required("events", .count, \.done.events, "the events erased, or counted, so far"),
+        .required("dead_letters", .count, \.done.deadLetters),
+        .required("seq", .count, \.scannedThrough, "the last event that was looked at"),
+        .required("last_seq", .count, \.last, "the last event to look at"),
     ])
 }

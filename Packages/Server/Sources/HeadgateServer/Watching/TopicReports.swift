@@ -22,6 +22,8 @@ struct TopicNews {
     /// The ids of removed dispatchers or barriers.
     var removed: [String]?
     var outcomes: [DispatcherOutcomes]?
+    /// The progress of an erasure, `.some(nil)` if the erasure has ended, or nil if nothing has changed.
+    var erasure: ErasureProgress??
     var clients: [SessionIdentity]?
 }
 
@@ -80,18 +82,22 @@ private struct BarriersReport: TopicReport {
     }
 }
 
-/// Reports the topic `outcomes`: the counts by dispatcher since the last report. The first report counts from the
-/// service's start, so that the sum of all reports equals the counts in `dispatcher.list`.
+/// Reports the topic `outcomes`: the counts by dispatcher since the last report, and the progress of an erasure. The
+/// first report counts from the service's start, so that the sum of all reports equals the counts in `dispatcher.list`.
 private struct OutcomesReport: TopicReport {
     private var told: [String: DispatcherOutcomes]?
+    private var toldErasure: ErasureProgress?
 
     mutating func news(from sources: WatchSources) -> TopicNews? {
         let outcomes = sources.gate.outcomes
         let old = told ?? [:]
         let news = outcomes.compactMap { $0.news(to: old[$0.dispatcher]) }
-        guard told == nil || !news.isEmpty else { return nil }
+        let erasure = sources.gate.erasure
+        let isErasureNews = erasure != toldErasure
+        guard told == nil || !news.isEmpty || isErasureNews else { return nil }
         told = Dictionary(outcomes.map { ($0.dispatcher, $0) }) { first, _ in first }
-        return TopicNews(outcomes: news)
+        toldErasure = erasure
+        return TopicNews(outcomes: news, erasure: isErasureNews ? .some(erasure) : nil)
     }
 }
 
@@ -103,6 +109,19 @@ extension DispatcherOutcomes {
         let isNew = DispatcherCounter.allCases.contains { $0.nameAsOutcome != nil && news.counters[$0] != 0 }
         return isNew || lastError != told.lastError ? news : nil
     }
+}
+
+extension ErasureProgress {
+    /// The steps of an erasure, as clients see them.
+    enum Step: String, CaseIterable, Sendable {
+        /// Events are only counted, because of `dry_run`.
+        case counting
+        case erasing
+        /// All events are gone, and their bytes are being removed from the files.
+        case removing
+    }
+
+    var step: Step { isDryRun ? .counting : isRemoving ? .removing : .erasing }
 }
 
 /// Reports the topic `clients`: the number of connected clients, and their identities.

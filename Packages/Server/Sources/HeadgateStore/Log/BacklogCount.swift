@@ -71,7 +71,7 @@ extension BacklogCount {
     ///   - erased: events that do not count, although they may still be in the segments.
     static func unsettled(
         of dispatchers: [StoredDispatcher], _ routes: [RouteNumber: [DispatcherNumber]], in segments: [LogSegment],
-        without erased: Set<SequenceNumber> = []
+        without erased: NumberSet = []
     ) throws(DiskFault) -> [DispatcherNumber: RouteTallies] {
         var count = BacklogCount(dispatchers: dispatchers, routes: routes)
         for segment in segments.reversed() where !count.isComplete {
@@ -90,10 +90,8 @@ extension BacklogCount {
 
 extension LogSegment {
     /// Counts the erased events of a block. A block without any is not read.
-    fileprivate func tallies(of block: LogBlock, _ erased: Set<SequenceNumber>) throws(DiskFault) -> RouteTallies {
-        guard !erased.isEmpty, erased.contains(where: { block.span.first <= $0 && $0 <= block.span.last }) else {
-            return [:]
-        }
+    fileprivate func tallies(of block: LogBlock, _ erased: NumberSet) throws(DiskFault) -> RouteTallies {
+        guard erased.mayOverlap(block.span.first...max(block.span.first, block.span.last)) else { return [:] }
         return try tallies(of: block) { erased.contains($0) }
     }
 

@@ -164,7 +164,7 @@ final class LogEngine {
     }
 
     /// Returns the records of the events that are not erased.
-    private func withoutErased(_ records: [UInt8], _ erased: Set<SequenceNumber>) -> [UInt8] {
+    private func withoutErased(_ records: [UInt8], _ erased: NumberSet) -> [UInt8] {
         let chunk = Chunk(bytes: records, lastSequenceNumber: .max)
         guard chunk.contains(where: { erased.contains($0.sequenceNumber) }) else { return records }
         return chunk.reduce(into: []) { if !erased.contains($1.sequenceNumber) { $0 += $1.record } }

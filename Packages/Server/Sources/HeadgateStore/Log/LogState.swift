@@ -25,7 +25,7 @@ struct LogState {
 
     /// The events that are erased, and whose bytes may still be in the files; nil if no erasure is under way (Behaviour
     /// E1).
-    var erased: Set<SequenceNumber>?
+    var erased: NumberSet?
 
     // MARK: Changes
 
@@ -76,7 +76,10 @@ struct LogState {
         case .givenUp(let through): givenUpThrough = max(givenUpThrough, through)
         case .rewound(let number, let settled): rewind(number, settled)
         case .routes(let changed): routes.merge(changed) { $1 }
-        case .erased(let events): erased = (erased ?? []).union(events)
+        case .erased(let events):
+            // The set must not be copied for each part of an erasure.
+            if erased == nil { erased = [] }
+            for event in events { erased?.insert(event) }
         case .erasureEnded: erased = nil
         }
         return [:]
@@ -196,9 +199,7 @@ extension LogWriter {
             $0.put($1.key)
             $0.put(TallyBlob.encode($1.value))
         }
-        put(all: state.erased.map { [$0.sorted()] } ?? []) { writer, events in
-            writer.put(all: events) { $0.put($1) }
-        }
+        put(all: state.erased.map { [$0] } ?? []) { $0.put($1) }
     }
 }
 
@@ -230,9 +231,7 @@ extension LogReader {
             return (position, lost)
         }
         state.damaged = Dictionary(damaged) { $1 }
-        state.erased = try takeAll { (reader) throws(Unsound) in
-            Set(try reader.takeNumbers() as [SequenceNumber])
-        }.first
+        state.erased = try takeAll { (reader) throws(Unsound) in try reader.takeNumberSet() }.first
         return state
     }
 

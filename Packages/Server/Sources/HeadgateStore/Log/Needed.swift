@@ -12,7 +12,7 @@ struct Needed {
     /// Events after this one are retained, even if every dispatcher has settled them.
     private let retainedBehind: SequenceNumber
     /// The events that are erased.
-    private let erased: Set<SequenceNumber>
+    private let erased: NumberSet
     /// Bytes of the dead letters in each segment that has some.
     private let letterBytes: [UInt64: Int]
 

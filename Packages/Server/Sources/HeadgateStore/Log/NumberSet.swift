@@ -1,0 +1,59 @@
+import HeadgateCore
+
+/// A set of sequence numbers that takes at most some bits per number of the range that it spans, so that millions of
+/// erased events are no burden (Behaviour E1).
+struct NumberSet: Equatable {
+    /// The members, one bit each, in pages of 512 numbers.
+    fileprivate var pages: [Int64: SIMD8<UInt64>] = [:]
+
+    private static func place(_ number: SequenceNumber) -> (page: Int64, word: Int, bit: UInt64) {
+        (number >> 9, Int(number >> 6) & 7, 1 << UInt64(number & 63))
+    }
+
+    var isEmpty: Bool { pages.isEmpty }
+
+    func contains(_ number: SequenceNumber) -> Bool {
+        let (page, word, bit) = NumberSet.place(number)
+        return pages[page].map { $0[word] & bit != 0 } ?? false
+    }
+
+    /// Returns true if some members may be in a range: a range without any may share a page with one.
+    func mayOverlap(_ range: ClosedRange<SequenceNumber>) -> Bool {
+        if pages.isEmpty { return false }
+        return (range.lowerBound >> 9...range.upperBound >> 9).contains { pages[$0] != nil }
+    }
+
+    mutating func insert(_ number: SequenceNumber) {
+        let (page, word, bit) = NumberSet.place(number)
+        pages[page, default: .zero][word] |= bit
+    }
+}
+
+extension NumberSet: ExpressibleByArrayLiteral {
+    init(_ numbers: some Sequence<SequenceNumber>) {
+        for number in numbers { insert(number) }
+    }
+
+    init(arrayLiteral numbers: SequenceNumber...) { self.init(numbers) }
+}
+
+extension LogWriter {
+    mutating func put(_ numbers: NumberSet) {
+        put(all: numbers.pages.sorted { $0.key < $1.key }) { writer, page in
+            writer.put(page.key)
+            for word in 0..<8 { writer.put(page.value[word]) }
+        }
+    }
+}
+
+extension LogReader {
+    mutating func takeNumberSet() throws(Unsound) -> NumberSet {
+        let pages = try takeAll { (reader) throws(Unsound) in
+            let number: Int64 = try reader.take()
+            var words = SIMD8<UInt64>.zero
+            for word in 0..<8 { words[word] = try reader.take() }
+            return (number, words)
+        }
+        return NumberSet(pages: Dictionary(pages) { $0 | $1 })
+    }
+}
