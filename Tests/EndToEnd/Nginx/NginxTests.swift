@@ -134,6 +134,8 @@ import Testing
             let endpoint = isHTTP2 ? nginx.http2Endpoint(index) : nginx.endpoint(index)
             let settings = collector.dispatcher([
                 "endpoint": endpoint, "tls": nginx.clientTLS, "byte_limit": 10_000_000,
+                // Two events together are more than nginx takes by default, which it answers with 413.
+                "dispatch_limit": 1,
             ])
             let daemon = try await scene.daemon(["dispatchers": ["collect": settings]])
             for number in 1...3 {
