@@ -60,6 +60,18 @@ final class SimulatedStoreExecutor: StoreExecutor {
 
     var isOpen: Bool { engine != nil }
 
+    /// The erased events whose bytes may be left; nil if the bytes of all are gone.
+    var erased: Set<SequenceNumber>? {
+        guard let state = engine?.log.state, let erased = state.erased else { return nil }
+        return Set((1...max(1, state.lastSequenceNumber)).filter(erased.contains))
+    }
+
+    /// Delivered events after this one are retained at any age; nil if none are.
+    var retainedBehind: SequenceNumber? {
+        guard let state = engine?.log.state, state.retention?.receivedAfter == .min else { return nil }
+        return state.givenUpThrough == 0 ? 0 : state.lastSequenceNumber
+    }
+
     /// True if a turn would do something.
     var hasWork: Bool { !isHeld && !isSyncing && (!jobs.isEmpty || engine?.hasChores == true) }
 

@@ -141,7 +141,7 @@ final class WitnessedStore: EventStore {
 }
 
 /// Passes the scheduler to Sendable closures, which are called only on the history's thread.
-private final class ClockDoor: @unchecked Sendable {
+final class ClockDoor: @unchecked Sendable {
     let scheduler: SimulatedScheduler
 
     init(_ scheduler: SimulatedScheduler) {

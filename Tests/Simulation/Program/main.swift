@@ -40,7 +40,7 @@ func run(_ first: UInt64, _ count: Int, of situations: [Situation], _ history: (
             print(outcome.told(lines: 40))
             return 1
         }
-        coverage.add(outcome.record)
+        coverage.add(outcome.records)
     }
     for line in coverage.lines(of: situations) { print(line) }
     return 0

@@ -1,49 +1,52 @@
 import HeadgateSeeds
 
-/// The outcome of one history.
+/// The outcome of one seed.
 struct Outcome {
     let seed: Seed
-    let record: Record
+    /// The records of its histories. The last one has the violation, if there is one.
+    let records: [Record]
     let violation: (any Error)?
 
     /// The number of steps before the end of a history.
     static let steps = 250
 
-    /// Runs a history.
+    /// Runs a history of a daemon with all its surroundings, and one of an operator who keeps its store.
     /// - Parameters:
     ///   - skipped: Steps to leave out.
     ///   - isDetailed: True if the trace includes every call of the disk.
     init(of seed: Seed, skipping skipped: Set<Int> = [], isDetailed: Bool = false) {
-        self.seed = seed
         let world = World(seed: seed)
-        record = world.record
-        record.isDetailed = isDetailed
-        do {
-            try world.run(steps: Outcome.steps, skipping: skipped)
-            violation = nil
-        } catch {
-            violation = error
-        }
+        let keeper = KeeperHistory(seed: seed)
+        self.init(
+            seed, isDetailed,
+            [
+                (world.record, { try world.run(steps: Outcome.steps, skipping: skipped) }),
+                (keeper.record, { try keeper.run(skipping: skipped) }),
+            ])
     }
 
     /// Runs a history of a store alone.
     init(ofStore seed: Seed, isDetailed: Bool = false) {
-        self.seed = seed
         let history = StoreHistory(seed: seed)
-        record = history.record
-        record.isDetailed = isDetailed
-        do {
-            try history.run()
-            violation = nil
-        } catch {
-            violation = error
+        self.init(seed, isDetailed, [(history.record, history.run)])
+    }
+
+    private init(_ seed: Seed, _ isDetailed: Bool, _ histories: [(record: Record, run: () throws -> Void)]) {
+        self.seed = seed
+        var (records, violation): ([Record], (any Error)?) = ([], nil)
+        for history in histories where violation == nil {
+            history.record.isDetailed = isDetailed
+            records.append(history.record)
+            do { try history.run() } catch { violation = error }
         }
+        (self.records, self.violation) = (records, violation)
     }
 
     /// Returns the violation and the last lines of the trace.
     func told(lines: Int) -> String {
         let complaint = violation.map { "\($0)" } ?? "all held"
-        return (["\(seed): \(complaint)"] + record.trace.suffix(lines)).joined(separator: "\n")
+        let shown = violation == nil ? records[...] : records.suffix(1)
+        return (["\(seed): \(complaint)"] + shown.flatMap { $0.trace.suffix(lines) }).joined(separator: "\n")
     }
 }
 
@@ -51,8 +54,8 @@ struct Outcome {
 struct Coverage {
     private var counts: [Situation: Int] = [:]
 
-    mutating func add(_ record: Record) {
-        counts.merge(record.counts, uniquingKeysWith: +)
+    mutating func add(_ records: [Record]) {
+        for record in records { counts.merge(record.counts, uniquingKeysWith: +) }
     }
 
     func lines(of situations: [Situation]) -> [String] {

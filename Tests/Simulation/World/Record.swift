@@ -32,6 +32,8 @@ enum Situation: String, CaseIterable {
     case writeAmbushed, forgettingAmbushed, settingsKept, settingsNotKept
     case keyUsed, keyRefused, keyRefusedAgain, boardPut, boardTaken
     case rulesChanged, ruledOut, changedBeforeStore, changedBeforeSending, droppedBeforeStore, droppedBeforeSending
+    case rewound, rewindRefused, replayed, erased, erasureContinued, backedUp, backupEnded
+    case keyAlone, keyRemoved, wrongKey
 
     /// Situations that must occur in histories of a store alone.
     static let ofStores: [Situation] = [

@@ -283,7 +283,8 @@ final class World {
         }
         // The losses of a power failure are unknown until a store is opened.
         if lastEnd != .powerless { lastEnd = end }
-        let leaving = letGo()
+        let leaving = service.map { (service: $0, sessions: $0.letGo()) }
+        service = nil
         store.end()
         switch end {
         case .powerless:
@@ -302,27 +303,10 @@ final class World {
         }
         for actor in actors { actor.lifeEnded(end) }
         // Work caused by their release is dropped with the scheduler's restart.
-        if let leaving { release(leaving.service, leaving.sessions) }
+        if let leaving { leaving.service.release(leaving.sessions) }
         scheduler.restart()
         if !isResting { BetweenLives(self, platter).spoil(crowd) }
         ledger.rot?.lifeEnded()
-    }
-
-    /// Breaks the reference cycle between the daemon and its sessions.
-    /// - Returns: The daemon and its sessions.
-    private func letGo() -> (service: Service, sessions: [Session])? {
-        guard let leaving = service else { return nil }
-        let sessions = Array(leaving.sessions.all)
-        for session in sessions { leaving.sessions.remove(session) }
-        service = nil
-        return (leaving, sessions)
-    }
-
-    /// Releases the references to sessions of a daemon that has ended: boards, watches, and waiting requests.
-    private func release(_ service: Service, _ sessions: [Session]) {
-        for session in sessions { session.connectionClosed() }
-        service.gate.events.forgetWaiters()
-        service.gate.tasks.end()
     }
 
     private func stop() {

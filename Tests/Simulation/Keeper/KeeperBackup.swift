@@ -1,0 +1,75 @@
+import HeadgateCore
+import HeadgateData
+
+@testable import HeadgateServer
+@testable import HeadgateStore
+
+/// A backup of a running daemon, piece by piece, and the check of a store that is opened on it.
+final class KeeperBackup {
+    private let history: KeeperHistory
+    /// The acknowledged events at its beginning that each dispatcher had not settled, and has not since.
+    private var due: [String: Set<Int>] = [:]
+    /// The erased events at its beginning.
+    private let erased: Set<Int>
+    private var files: [String: [UInt8]] = [:]
+    private(set) var id: String?
+    var isAsking = false
+    var mustSucceed = false
+
+    init(_ history: KeeperHistory, _ erased: Set<Int>) {
+        (self.history, self.erased) = (history, erased)
+        for lane in history.book.lanes { due[lane.id] = lane.due }
+    }
+
+    func settled(_ index: Int, for lane: String) { due[lane]?.remove(index) }
+
+    /// - Returns: True if the backup is complete.
+    func take(_ piece: DataObject) -> Bool {
+        id = piece.get(key: "backup")
+        let bytes = Base64.decode(piece.get(key: "data") ?? "") ?? []
+        let (file, offset): (String, Int) = (piece.get(key: "file") ?? "", piece.get(key: "offset") ?? 0)
+        var content = files[file] ?? []
+        if content.count < offset { content += [UInt8](repeating: 0, count: offset - content.count) }
+        content.replaceSubrange(offset..<min(content.count, offset + bytes.count), with: bytes)
+        files[file] = content
+        return piece.get(key: "end") ?? false
+    }
+
+    /// Opens the copy, which must have everything that it should.
+    func check() {
+        let (record, book) = (history.record, history.book)
+        let medium = SimulatedMedium()
+        for (path, bytes) in files {
+            let node = SimulatedMedium.Node()
+            node.apply(.write(bytes, at: 0))
+            medium.name("/data/" + path, node)
+        }
+        let shown = medium.marks
+        record.insist(shown.isDisjoint(with: erased), "a backup has bytes of events that were erased before it")
+        record.insist(!history.keys.encrypts || shown.isEmpty, "a backup of an encrypted store shows events")
+        let scheduler = SimulatedScheduler()
+        let executor = KeeperLife.executor(
+            history, history.terms, history.keys.keyring(history.keys.numbers), SimulatedDisk(medium, record), scheduler
+        )
+        guard let state = try? executor.open(ring: {}) else { return record.insist(false, "a backup does not open") }
+        defer { executor.end() }
+        record.insist(state.warnings.isEmpty, "a backup is damaged: \(state.warnings)")
+        let events = executor.readAll().flatMap { chunk in chunk.map { ($0.sequenceNumber, $0.route) } }
+        for lane in book.lanes {
+            let dispatcher = state.dispatchers.first { $0.id == lane.id }
+            let waiting = Set(
+                events.filter { number, route in
+                    guard let dispatcher else { return false }
+                    return state.routes[route]?.contains(dispatcher.number) == true
+                        && !dispatcher.settled.contains(number)
+                }.map(\.0))
+            let missing = numbers(due[lane.id] ?? []).subtracting(waiting)
+            record.insist(missing.isEmpty, "a backup lacks \(missing.sorted()), which \(lane.id) had not settled")
+        }
+    }
+
+    /// The numbers of events that are not erased meanwhile.
+    private func numbers(_ indexes: Set<Int>) -> Set<SequenceNumber> {
+        Set(indexes.filter { history.book[$0].erasure == .none }.compactMap { history.book[$0].number })
+    }
+}

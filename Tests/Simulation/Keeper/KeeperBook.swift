@@ -1,0 +1,162 @@
+import HeadgateCore
+
+/// The model of the events in a keeper's history.
+final class KeeperBook {
+    struct Event {
+        /// The person whom the event is about. Erasures are by person.
+        let user: Int
+        let key: String?
+        let lanes: Set<String>
+        /// When it was tracked, in true time.
+        let askedAt: Int64
+        var number: SequenceNumber?
+        /// When it was acknowledged, in true time, or nil if it was not.
+        var acknowledgedAt: Int64?
+        var erasure = Erasure.none
+
+        var isAcknowledged: Bool { acknowledgedAt != nil }
+    }
+
+    enum Erasure {
+        /// It was not erased.
+        case none
+        /// An erasure meant it that was not answered, or it was tracked meanwhile.
+        case perhaps
+        /// It is erased.
+        case certain
+    }
+
+    /// The text that an event with an index has in its id and its data, and nothing else has.
+    static let mark = "mark-"
+
+    private var events: [Event] = []
+    private(set) var lanes: [KeeperLane] = []
+    /// All events after this one are kept; nil if delivered events need not be kept.
+    var keptBehind: SequenceNumber?
+    /// The person whose events are being erased.
+    private var erasing: Int?
+    private let record: Record
+
+    init(_ record: Record) {
+        self.record = record
+        lanes = ["a", "b"].map { KeeperLane($0, record, self) }
+    }
+
+    subscript(index: Int) -> Event { events[index] }
+    var count: Int { events.count }
+    /// The highest number that an event is known to have.
+    var highest: SequenceNumber { events.compactMap(\.number).max() ?? 0 }
+
+    /// True if an event is kept whether or not it is delivered.
+    func isKept(_ index: Int) -> Bool { keptBehind.map { $0 < events[index].number ?? 0 } ?? false }
+
+    /// The number of events for a dispatcher that were not acknowledged.
+    func unacknowledged(for lane: String) -> Int { events.count { !$0.isAcknowledged && $0.lanes.contains(lane) } }
+
+    // MARK: Events
+
+    /// Adds an event that is being tracked.
+    /// - Returns: Its index.
+    func track(_ event: Event) -> Int {
+        events.append(event)
+        if event.user == erasing { events[events.count - 1].erasure = .perhaps }
+        return events.count - 1
+    }
+
+    func acknowledged(_ index: Int, _ number: SequenceNumber, at time: Int64) {
+        knows(index, number)
+        events[index].acknowledgedAt = time
+        guard events[index].erasure == .none else { return }
+        for lane in lanes where events[index].lanes.contains(lane.id) { lane.stored(index) }
+    }
+
+    func knows(_ index: Int, _ number: SequenceNumber) {
+        let known = events[index].number
+        record.insist(known ?? number == number, "an event is \(known ?? 0), and \(number) as well")
+        events[index].number = number
+    }
+
+    // MARK: Erasures
+
+    /// - Returns: The acknowledged events of a person.
+    func asksErasure(of user: Int) -> [Int] {
+        erasing = user
+        let meant = events.indices.filter { events[$0].user == user && events[$0].erasure != .certain }
+        for index in meant { mayBeGone(index) }
+        return meant.filter { events[$0].isAcknowledged }
+    }
+
+    private func mayBeGone(_ index: Int) {
+        events[index].erasure = .perhaps
+        for lane in lanes { lane.mayBeGone(index) }
+    }
+
+    func erased(_ meant: [Int]) {
+        for index in meant { events[index].erasure = .certain }
+        erasing = nil
+    }
+
+    func notErased() { erasing = nil }
+
+    /// The store says after a start that these events are erased.
+    func found(erased numbers: Set<SequenceNumber>) {
+        guard !numbers.isEmpty else { return }
+        record.count(.erasureContinued)
+        for index in events.indices where events[index].number.map(numbers.contains) == true {
+            record.insist(events[index].erasure != .none, "\(events[index].number ?? 0) is erased, and nobody asked")
+            events[index].erasure = .certain
+        }
+    }
+
+    /// The acknowledged events of a person that are certainly not erased.
+    func certain(of user: Int) -> [Int] {
+        events.indices.filter { events[$0].user == user && events[$0].isAcknowledged && events[$0].erasure == .none }
+    }
+
+    /// The number of events of a person that may be stored.
+    func possible(of user: Int) -> Int { events.count { $0.user == user && $0.erasure != .certain } }
+
+    /// True if a dispatcher certainly needs an event.
+    func isDue(_ index: Int) -> Bool { lanes.contains { $0.due.contains(index) } }
+
+    /// The events that are certainly erased.
+    var erased: Set<Int> { Set(events.indices.filter { events[$0].erasure == .certain }) }
+
+    func lifeEnded(isOrderly: Bool) {
+        erasing = nil
+        for lane in lanes { lane.lifeEnded(isOrderly: isOrderly) }
+    }
+}
+
+extension SimulatedMedium {
+    /// The indexes of the events whose marks any file has.
+    var marks: Set<Int> { names.values.reduce(into: []) { $0.formUnion(KeeperMarks.find(in: $1.bytes)) } }
+
+    /// The files with the mark of an event.
+    func files(with index: Int) -> [String] {
+        names.filter { KeeperMarks.find(in: $0.value.bytes).contains(index) }.keys.sorted()
+    }
+}
+
+enum KeeperMarks {
+    /// Returns the indexes of the events whose marks are in some bytes.
+    static func find(in bytes: [UInt8]) -> Set<Int> {
+        var (found, place): (Set<Int>, Int) = ([], 0)
+        let mark = Array(KeeperBook.mark.utf8)
+        while place + mark.count < bytes.count {
+            guard bytes[place] == mark[0], bytes[place..<place + mark.count].elementsEqual(mark) else {
+                place += 1
+                continue
+            }
+            place += mark.count
+            var number = 0
+            while place < bytes.count, (48...57).contains(bytes[place]) {
+                number = 10 * number + Int(bytes[place] - 48)
+                place += 1
+            }
+            // A cut mark says nothing about its event.
+            if place < bytes.count, bytes[place] == UInt8(ascii: ".") { found.insert(number) }
+        }
+        return found
+    }
+}

@@ -1,0 +1,63 @@
+import HeadgateData
+
+@testable import HeadgateServer
+
+/// A client that passes each answer on. Its connection lasts as long as the daemon.
+final class KeeperClient {
+    private let connection: SimulatedConnection
+    private let record: Record
+    private var waiting: [Int: (Answer) -> Void] = [:]
+    private var last = 0
+    private var partial: [UInt8] = []
+
+    init(of service: Service, on scheduler: SimulatedScheduler, _ record: Record) {
+        (connection, self.record) = (SimulatedConnection(on: scheduler), record)
+        service.accept(connection)
+    }
+
+    /// True if there are no outstanding answers.
+    var isContent: Bool { waiting.isEmpty }
+
+    /// - Parameter params: JSON.
+    func ask(_ method: String, _ params: String, then: @escaping (Answer) -> Void) {
+        last += 1
+        waiting[last] = then
+        record.note("\(last): \(method) \(params)")
+        connection.send(
+            Array(#"{"jsonrpc":"2.0","id":\#(last),"method":"\#(method)","params":\#(params)}"#.utf8) + [10])
+    }
+
+    /// Lets the daemon read what was sent.
+    /// - Returns: True if there was something.
+    @discardableResult
+    func tell() -> Bool {
+        guard connection.hasNews else { return false }
+        connection.tell(most: 50_000)
+        return true
+    }
+
+    func read() {
+        partial += connection.take()
+        while let end = partial.firstIndex(of: UInt8(ascii: "\n")) {
+            take(Array(partial[..<end]))
+            partial.removeFirst(end + 1)
+        }
+    }
+
+    /// The daemon is gone.
+    func forget() {
+        waiting = [:]
+        connection.forget()
+    }
+
+    private func take(_ line: [UInt8]) {
+        guard case .object(let message)? = try? DataItem(parsing: line),
+            let id = message["id"].flatMap(Int.init(dataItem:)), let then = waiting.removeValue(forKey: id)
+        else { return }
+        if case .object(let result)? = message["result"] { return then(.result(result)) }
+        let data: DataObject = message.get(key: "error", as: DataObject.self)?.get(key: "data") ?? [:]
+        let reason: String = data.get(key: "reason") ?? "error"
+        record.note("\(id) is refused: \(reason)")
+        then(.refused(reason, data))
+    }
+}

@@ -1,0 +1,226 @@
+import HeadgateCore
+import HeadgateData
+
+@testable import HeadgateServer
+
+/// The requests of a keeper's history, and the checks of their answers.
+final class KeeperDesk {
+    private unowned let history: KeeperHistory
+    /// The erased events whose bytes must be gone.
+    private var gone: Set<Int> = []
+    private var isErasing = false
+    private var backup: KeeperBackup?
+    private var backups = 0
+
+    init(_ history: KeeperHistory) {
+        self.history = history
+        for lane in history.book.lanes {
+            lane.onSettled = { [weak self] in self?.backup?.settled($0, for: lane.id) }
+        }
+    }
+
+    private var record: Record { history.record }
+    private var book: KeeperBook { history.book }
+    private var client: KeeperClient? { history.life?.client }
+    private var now: Int64 { history.scheduler.trueTime }
+
+    /// Describes the outstanding requests.
+    var waiting: String {
+        "erasing \(isErasing), backup \(backup != nil), rewinds \(book.lanes.map { $0.asked ?? 0 })"
+    }
+
+    func lifeEnded() { (isErasing, backup) = (false, nil) }
+
+    // MARK: Events
+
+    func track() {
+        let (user, isNarrow) = (record.number(0...4), record.oneIn(4))
+        let key = record.oneIn(3) ? nil : "k\(record.number(1...2))"
+        let index = book.track(
+            KeeperBook.Event(user: user, key: key, lanes: isNarrow ? ["a"] : ["a", "b"], askedAt: now))
+        let mark = "\(KeeperBook.mark)\(index)."
+        let more = (key.map { #","key":"\#($0)""# } ?? "") + (isNarrow ? #","dispatchers":["a"]"# : "")
+        let filling = record.letters(record.pick([0, 20, 200]))
+        let data = #"{"user":\#(user),"text":"\#(mark)\#(filling)"}"#
+        client?.ask("track", #"{"event":"x","id":"\#(mark)"\#(more),"data":\#(data)}"#) { [self] answer in
+            guard case .result(let result) = answer, let number: Int = result.get(key: "seq") else { return }
+            book.acknowledged(index, SequenceNumber(number), at: now)
+        }
+    }
+
+    // MARK: Rewinds
+
+    func rewind() {
+        let lane = record.pick(book.lanes)
+        guard lane.asked == nil, book.highest > 0 else { return }
+        if record.oneIn(3) {
+            rewind(lane, back: record.pick([1, 3, 20]))
+        } else {
+            rewind(lane, to: SequenceNumber(record.number(1...Int(book.highest))))
+        }
+    }
+
+    private func rewind(_ lane: KeeperLane, to first: SequenceNumber) {
+        lane.asks(from: first)
+        client?.ask("dispatcher.rewind", #"{"id":"\#(lane.id)","to":\#(first)}"#) { [self] answer in
+            take(answer, lane) { $0 == first ? nil : "\(first)" }
+        }
+    }
+
+    private func rewind(_ lane: KeeperLane, back seconds: Int) {
+        lane.asks(from: 1)
+        let cutoff = now - Int64(seconds) * 1_000
+        client?.ask("dispatcher.rewind", #"{"id":"\#(lane.id)","to":"-\#(seconds)s"}"#) { [self] answer in
+            let latest = now - Int64(seconds) * 1_000
+            take(answer, lane) { [book] first in
+                for index in 0..<book.count {
+                    guard let number = book[index].number, let time = book[index].acknowledgedAt else { continue }
+                    if time < cutoff, number >= first { return "more than \(number), which is older" }
+                    let isStored = book[index].erasure == .none && (book.isKept(index) || lane.due.contains(index))
+                    if book[index].askedAt > latest, number < first, isStored { return "\(number) or less" }
+                }
+                return nil
+            }
+        }
+    }
+
+    /// - Parameter complaint: Returns what the first event should be if it is another one.
+    private func take(_ answer: Answer, _ lane: KeeperLane, complaint: (SequenceNumber) -> String?) {
+        guard case .result(let result) = answer else {
+            guard case .refused(let reason, _) = answer else { return }
+            record.insist(reason != "not_found" || book.keptBehind != 0, "a rewind is refused, and everything is kept")
+            if reason == "not_found" { record.count(.rewindRefused) }
+            return lane.notRewound(isCertain: reason != "storage")
+        }
+        let first = SequenceNumber(result.get(key: "first_seq", as: Int.self) ?? 0)
+        let (isComplete, events) = (result.get(key: "complete") ?? false, result.get(key: "events") ?? -1)
+        if let right = complaint(first) { record.insist(false, "\(lane.id) is rewound to \(first), not \(right)") }
+        record.insist(isComplete || book.keptBehind != 0, "a rewind is not complete, and everything is kept")
+        record.note("\(lane.id) is rewound to \(first), \(events) events, complete: \(isComplete)")
+        lane.rewound(to: first, events: events, isComplete: isComplete)
+    }
+
+    // MARK: Erasures
+
+    func erase() {
+        guard !isErasing else { return }
+        let (user, isDry) = (record.number(0...4), record.oneIn(5))
+        let params = #"{"when":{"operator":"equals","path":"data.user","value":\#(user)},"dry_run":\#(isDry)}"#
+        let least = book.certain(of: user).filter { book.keptBehind == 0 || book.isDue($0) }.count
+        guard !isDry else {
+            client?.ask("store.erase", params) { [self] in count($0, of: user, least: 0) }
+            return
+        }
+        let meant = book.asksErasure(of: user)
+        isErasing = true
+        client?.ask("store.erase", params) { [self] answer in
+            isErasing = false
+            guard case .result = answer else { return book.notErased() }
+            record.count(.erased)
+            record.note("\(meant.compactMap { book[$0].number }) are erased")
+            count(answer, of: user, least: book.keptBehind == 0 ? least : 0)
+            book.erased(meant)
+            gone.formUnion(meant)
+            checkErased(after: "the answer")
+        }
+    }
+
+    /// Checks the number of erased events.
+    private func count(_ answer: Answer, of user: Int, least: Int) {
+        guard case .result(let result) = answer, let events: Int = result.get(key: "events") else { return }
+        let most = book.possible(of: user)
+        record.insist(
+            (least...max(least, most)).contains(events), "\(events) events are told erased, not \(least) to \(most)")
+    }
+
+    /// Checks that no file has bytes of an erased event.
+    func checkErased(after what: String) {
+        guard !gone.isEmpty else { return }
+        let found = history.platter.marks.intersection(gone).sorted()
+        let files = found.first.map { history.platter.files(with: $0) } ?? []
+        record.insist(
+            found.isEmpty, "\(files) have bytes of \(found.map { book[$0].number ?? 0 }), erased, after \(what)")
+    }
+
+    // MARK: Keys
+
+    func changeKey() {
+        guard history.keys.areUsed else { return }
+        if record.oneIn(2) { client?.ask("store.rekey", "{}") { _ in } } else { lookAtKeys() }
+    }
+
+    /// Asks which keys the files are under. If all are under the present one, no file shows an event.
+    /// - Parameter isDone: True if nothing may be left under another key.
+    private func lookAtKeys(isDone: Bool = false) {
+        client?.ask("status", "{}") { [self] answer in
+            guard case .result(let status) = answer, let store: DataObject = status.get(key: "store"),
+                let found: DataObject = store.get(key: "encryption")
+            else { return }
+            record.insist(!isDone || found.get(key: "bytes_left") == 0, "files are left under another key: \(found)")
+            guard history.keys.encrypts, found.get(key: "bytes_left") == 0, found.get(key: "rewriting") == false,
+                let key: Int = found.get(key: "key")
+            else { return }
+            record.insist(key == history.keys.numbers[0], "the key is \(key), not \(history.keys.numbers)")
+            record.count(.keyAlone)
+            history.keys.only = key
+            let shown = history.platter.marks.sorted()
+            record.insist(shown.isEmpty, "files show \(shown.map { book[$0].number ?? 0 }), and all is encrypted")
+        }
+    }
+
+    // MARK: Backups
+
+    func backUp() {
+        if let backup {
+            if !backup.isAsking { next(of: backup) }
+            return
+        }
+        backups += 1
+        let new = KeeperBackup(history, gone)
+        backup = new
+        next(of: new)
+    }
+
+    private func next(of backup: KeeperBackup) {
+        backup.isAsking = true
+        client?.ask("store.backup", backup.id.map { #"{"backup":"\#($0)"}"# } ?? "{}") { [self] answer in
+            backup.isAsking = false
+            guard self.backup === backup else { return }
+            guard case .result(let result) = answer else {
+                record.count(.backupEnded)
+                record.insist(!backup.mustSucceed, "a backup of a store at rest fails")
+                self.backup = nil
+                return
+            }
+            guard backup.take(result) else {
+                if !record.oneIn(8) || backup.mustSucceed { next(of: backup) }
+                return
+            }
+            self.backup = nil
+            record.count(.backedUp)
+            backup.check()
+        }
+    }
+
+    // MARK: The end
+
+    /// Requests that must succeed once nothing else happens.
+    var restfulRequests: [() -> Void] {
+        [
+            { [self] in
+                backup = nil
+                backUp()
+                backup?.mustSucceed = true
+            },
+            { [self] in if history.keys.areUsed { client?.ask("store.rekey", "{}") { _ in } } },
+            { [self] in if history.keys.areUsed { lookAtKeys(isDone: true) } },
+            { [self] in for lane in book.lanes where book.keptBehind == 0 && book.highest > 0 { rewind(lane, to: 1) } },
+        ]
+    }
+
+    /// Checks the erased events at the end, also those of erasures that were not answered.
+    func checkEnd() {
+        gone.formUnion(book.erased)
+        checkErased(after: "the end")
+    }
+}

@@ -1,0 +1,160 @@
+import HeadgateCore
+
+/// The model of one dispatcher's queue, by the events' indexes in the book. A rewind begins a new epoch, in which settled
+/// events are sent again (Behaviour R2). Within an epoch an event is sent again only if its settlement may be lost.
+final class KeeperLane {
+    let id: String
+    /// Stored events that must be sent.
+    private(set) var due: Set<Int> = []
+    /// Events settled in this epoch: in this life, and certainly written in an earlier one.
+    private var ended: Set<Int> = []
+    private var endedBefore: Set<Int> = []
+    /// Events that may be sent and need not: the daemon ended before their settlement was certain.
+    private(set) var open: Set<Int> = []
+    /// Events that a rewind made pending again. They must say so. `untried` has those that were not sent since.
+    private var again: Set<Int> = []
+    private var untried: Set<Int> = []
+    /// Events that were settled, or sent as replayed, between the request of a rewind and its answer. The rewind may have
+    /// made them pending before that, or after it.
+    private var early: Set<Int> = []
+    /// The first event that a rewind without an answer may make pending again.
+    private(set) var asked: SequenceNumber?
+    /// Events from this index on were tracked after all rewinds.
+    private var fresh = 0
+    /// Called with each event that the destination settles.
+    var onSettled: (Int) -> Void = { _ in }
+    private let record: Record
+    private unowned let book: KeeperBook
+
+    init(_ id: String, _ record: Record, _ book: KeeperBook) {
+        (self.id, self.record, self.book) = (id, record, book)
+    }
+
+    /// True if an event is settled in this epoch.
+    func isSettled(_ index: Int) -> Bool { ended.contains(index) || endedBefore.contains(index) }
+
+    /// An event is acknowledged. It may have been delivered before.
+    func stored(_ index: Int) {
+        if !isSettled(index), !open.contains(index) { due.insert(index) }
+    }
+
+    // MARK: Delivery
+
+    func sent(_ batch: [KeeperSide.Event]) {
+        var before: Set<Int> = []
+        for event in batch {
+            check(event, before)
+            before.insert(event.index)
+        }
+    }
+
+    /// - Parameter before: Events of the same batch.
+    private func check(_ event: KeeperSide.Event, _ before: Set<Int>) {
+        let (index, known) = (event.index, book[event.index])
+        let mayBeAgain = asked.map { event.number >= $0 } ?? false
+        record.insist(known.lanes.contains(id), "\(id) gets \(event.number), which is not for it")
+        record.insist(known.erasure != .certain, "\(id) gets \(event.number), which is erased")
+        record.insist(
+            !isSettled(index) || mayBeAgain, "\(id) gets \(event.number) again, and no rewind has made it pending")
+        if let key = known.key {
+            let early = due.first { other in
+                let other = (index: other, event: book[other])
+                return other.event.key == key && (other.event.number ?? .max) < event.number
+                    && !before.contains(other.index)
+            }
+            record.insist(
+                early == nil, "\(id) gets \(event.number) of \(key) before \(early.flatMap { book[$0].number } ?? 0)")
+        }
+        if again.contains(index) {
+            record.insist(event.isReplayed, "\(id) gets \(event.number) by a rewind, and it does not say so")
+            record.count(.replayed)
+        }
+        if asked != nil, event.isReplayed { early.insert(index) }
+        if untried.remove(index) != nil {
+            record.insist(event.attempt == 1, "\(id) gets \(event.number) by a rewind as attempt \(event.attempt)")
+        }
+        if index >= fresh, asked == nil {
+            record.insist(!event.isReplayed, "\(id) gets \(event.number) as replayed, and nothing was rewound since")
+        }
+    }
+
+    func settled(_ index: Int) {
+        due.remove(index)
+        open.remove(index)
+        again.remove(index)
+        ended.insert(index)
+        if asked != nil { early.insert(index) }
+        onSettled(index)
+    }
+
+    // MARK: Rewinds
+
+    /// - Parameter first: The lowest first event that is meant.
+    func asks(from first: SequenceNumber) {
+        asked = first
+        fresh = .max
+    }
+
+    /// A rewind was answered: everything that is kept from an event on is pending again.
+    func rewound(to first: SequenceNumber, events: Int, isComplete: Bool) {
+        record.count(.rewound)
+        let meant = { [book] (index: Int) in book[index].number.map { $0 >= first } ?? false }
+        let settled = ended.union(endedBefore).filter(meant)
+        let isKept = { [book] (index: Int) in isComplete || book.isKept(index) }
+        let certain = settled.filter { isKept($0) && book[$0].erasure == .none && !early.contains($0) }
+        // Events that were refused because the disk failed may be stored.
+        let perhaps = settled.union(open.filter(meant)).count + book.unacknowledged(for: id)
+        record.insist(
+            (certain.count...max(certain.count, perhaps)).contains(events),
+            "\(id) is told to get \(events) again from \(first) on, not \(certain.count) to \(perhaps)")
+        (due, open) = (due.union(certain), open.union(settled.subtracting(certain)))
+        if isComplete {
+            let forgotten = open.filter {
+                meant($0) && book[$0].isAcknowledged && book[$0].erasure == .none && !early.contains($0)
+            }
+            (due, open) = (due.union(forgotten), open.subtracting(forgotten))
+        }
+        again.formUnion(certain)
+        untried.formUnion(certain)
+        ended.subtract(settled)
+        endedBefore.subtract(settled)
+        (asked, early, fresh) = (nil, [], book.count)
+    }
+
+    /// A rewind was refused. One that the store failed to write may be done all the same after a crash.
+    func notRewound(isCertain: Bool) {
+        if !isCertain { unsure() }
+        (asked, early, fresh) = (nil, [], .max)
+    }
+
+    /// Settled events that an unanswered rewind means may be sent again.
+    private func unsure() {
+        guard let asked else { return }
+        let meant = ended.union(endedBefore).filter { book[$0].number.map { $0 >= asked } ?? true }
+        ended.subtract(meant)
+        endedBefore.subtract(meant)
+        open.formUnion(meant)
+    }
+
+    // MARK: Erasures
+
+    /// An event need not be sent any more.
+    func mayBeGone(_ index: Int) {
+        if due.remove(index) != nil { open.insert(index) }
+        again.remove(index)
+        untried.remove(index)
+    }
+
+    // MARK: Lives
+
+    func lifeEnded(isOrderly: Bool) {
+        unsure()
+        if asked != nil { fresh = .max }
+        (asked, early) = (nil, [])
+        if isOrderly { endedBefore.formUnion(ended) } else { open.formUnion(ended) }
+        ended = []
+    }
+
+    /// Describes the events that must still be sent.
+    var missing: String { "\(id): \(due.map { book[$0].number ?? 0 }.sorted())" }
+}

@@ -1,0 +1,95 @@
+import HeadgateCore
+import HeadgateData
+
+@testable import HeadgateServer
+
+/// Dispatchers with a destination of a keeper's history: `"kind": "kept"`.
+struct KeeperKind: DispatcherKind {
+    struct Settings: Sendable, Equatable {}
+
+    let name = "kept"
+    let sides: [KeeperSide]
+
+    func read(_ entry: SettingsReader, common: inout DispatcherSettings) -> Settings { Settings() }
+
+    func reachesNetwork(_ settings: Settings) -> Bool { false }
+
+    func makeSender(of dispatcher: String, _ settings: Settings, in context: SenderContext) throws -> any Sender {
+        guard let side = sides.first(where: { $0.lane.id == dispatcher }) else {
+            throw Violation(description: "no side \(dispatcher)")
+        }
+        return side
+    }
+}
+
+/// A destination that answers at random.
+final class KeeperSide: Sender {
+    /// An event as the destination reads it.
+    struct Event {
+        let index: Int
+        let number: SequenceNumber
+        let attempt: Int
+        let isReplayed: Bool
+    }
+
+    let format = BatchFormat.jsonArray
+    let lane: KeeperLane
+    private let book: KeeperBook
+    private let record: Record
+    private var waiting: [(events: [Event], then: (SendResult) -> Void)] = []
+
+    init(_ lane: KeeperLane, _ book: KeeperBook, _ record: Record) {
+        (self.lane, self.book, self.record) = (lane, book, record)
+    }
+
+    var hasWaiting: Bool { !waiting.isEmpty }
+
+    func send(_ batch: Batch, then: @escaping (SendResult) -> Void) {
+        let events = read(batch.body)
+        record.insist(
+            events.map(\.number) == batch.events.map(\.sequenceNumber), "\(lane.id) gets another body than events")
+        record.note("\(lane.id) gets \(events.map { "\($0.number)\($0.isReplayed ? " again" : "")" })")
+        for event in events { book.knows(event.index, event.number) }
+        lane.sent(events)
+        waiting.append((events, then))
+    }
+
+    private func read(_ body: [UInt8]) -> [Event] {
+        guard case .array(let items)? = try? DataItem(parsing: body) else { return [] }
+        return items.compactMap { item in
+            guard case .object(let event) = item, let id: String = event.get(key: "id"),
+                let index = KeeperMarks.find(in: Array(id.utf8)).first, let number: Int = event.get(key: "seq")
+            else { return nil }
+            return Event(
+                index: index, number: SequenceNumber(number), attempt: event.get(key: "attempt") ?? 0,
+                isReplayed: event.get(key: "replayed") ?? false)
+        }
+    }
+
+    /// Answers a batch, if there is one.
+    func answer(isWell: Bool = false) {
+        guard !waiting.isEmpty else { return }
+        let (events, then) = waiting.remove(at: record.number(0...waiting.count - 1))
+        let word = isWell ? 0 : record.number(0...9)
+        record.note("\(lane.id) answers \(events.map(\.number)) by \(word)")
+        switch word {
+        case 0...6:
+            for event in events { lane.settled(event.index) }
+            then(.delivered)
+        case 7: then(.refused(.init(.again, cause: "HTTP 500", status: 500)))
+        case 8: then(.noAnswer(cause: "connection reset"))
+        default:
+            for event in events { lane.settled(event.index) }
+            then(.refused(.init(.never, cause: "HTTP 400", status: 400)))
+        }
+    }
+
+    func lifeEnded() { waiting = [] }
+
+    func interrupt() {
+        for (_, then) in waiting { then(.interrupted) }
+        waiting = []
+    }
+
+    func close() {}
+}
