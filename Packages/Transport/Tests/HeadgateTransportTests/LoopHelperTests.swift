@@ -2,16 +2,16 @@ import HeadgateTransport
 import Testing
 
 /// The work that a loop's thread does between two turns, and which thread owns the loop during that work.
-@Suite(.timeLimit(.minutes(5))) struct LoopPartnerTests {
+@Suite(.timeLimit(.minutes(5))) struct LoopHelperTests {
     @Test(
         "Work between turns runs after the turn's end, and its results come before the next turn, output first"
     )
     func order() throws {
         var steps: [String] = []
         try onLoop { loop in
-            let partner = Partner()
-            partner.work = { steps.append("work") }
-            partner.whenEnded = { inPlace in
+            let helper = Helper()
+            helper.work = { steps.append("work") }
+            helper.whenEnded = { inPlace in
                 steps.append(inPlace ? "ended in place" : "ended")
                 loop.atEndOfTurn(.dispatch) { steps.append("looked") }
                 loop.atEndOfTurn(.write) {
@@ -20,21 +20,21 @@ import Testing
                 }
             }
             loop.atEndOfTurn(.commit) {
-                loop.betweenTurns(partner)
+                loop.betweenTurns(helper)
                 loop.atEndOfTurn(.write) { steps.append("end of turn") }
             }
         }
         #expect(steps == ["end of turn", "work", "ended in place", "written", "looked"])
     }
 
-    @Test("A partner without work is asked again only when it requests that")
+    @Test("A helper without work is asked again only when it requests that")
     func nothing() throws {
-        let partner = Partner()
+        let helper = Helper()
         try onLoop { loop in
-            loop.betweenTurns(partner)
+            loop.betweenTurns(helper)
             loop.later(turns: 3) { loop.stop() }
         }
-        #expect(partner.asked == 1)
+        #expect(helper.asked == 1)
     }
 
     @Test("A closed loop still runs requested work between turns")
@@ -44,9 +44,9 @@ import Testing
         await loop.waitUntilClosed()
         let done = Guarded(false)
         loop.submit {
-            let partner = Partner()
-            partner.work = { done.withLock { $0 = true } }
-            loop.betweenTurns(partner)
+            let helper = Helper()
+            helper.work = { done.withLock { $0 = true } }
+            loop.betweenTurns(helper)
         }
         done.wait(until: { $0 })
     }
@@ -63,17 +63,17 @@ import Testing
 
     @Test("A loop cannot be taken over before its thread was busy for the given time")
     func notLongEnough() throws {
-        let (loop, partner, gone) = try goneLoop()
+        let (loop, helper, gone) = try goneLoop()
         try #require(!loop.takeOver(ifGoneFor: .seconds(3_600)))
         loop.stop()
         gone.withLock { $0 = .mayComeBack }
-        partner.ended.wait(until: { $0 != nil })
-        #expect(partner.ended.withLock { $0 } == true)
+        helper.ended.wait(until: { $0 != nil })
+        #expect(helper.ended.withLock { $0 } == true)
     }
 
     @Test("Another thread takes over a loop whose thread is busy, and the two threads swap roles")
     func changesPlaces() throws {
-        let (loop, partner, gone) = try goneLoop()
+        let (loop, helper, gone) = try goneLoop()
         // Without this takeover everything below would wait forever.
         try #require(loop.takeOver(ifGoneFor: .zero))
         try #require(loop.isCurrent)
@@ -82,22 +82,22 @@ import Testing
             ranHere.withLock { $0 = loop.isCurrent }
             gone.withLock { $0 = .mayComeBack }
         }
-        partner.whenEnded = { _ in loop.stop() }
+        helper.whenEnded = { _ in loop.stop() }
         loop.runTakenOver()
         #expect(ranHere.withLock { $0 })
-        #expect(partner.ended.withLock { $0 } == false)
-        partner.changed.wait(until: { $0 == 1 })
+        #expect(helper.ended.withLock { $0 } == false)
+        helper.changed.wait(until: { $0 == 1 })
         #expect(loop.isClosed)
     }
 
     @Test("Two threads swap roles each time that one is busy for too long, and the owner of the loop ends it")
     func changesOften() throws {
-        let (loop, partner, gone) = try goneLoop()
+        let (loop, helper, gone) = try goneLoop()
         // Without this takeover everything below would wait forever.
         try #require(loop.takeOver(ifGoneFor: .zero))
         let rounds = Guarded(0)
         // The thread that comes back takes the loop over when the other one leaves it in turn.
-        partner.whenChanged = {
+        helper.whenChanged = {
             guard rounds.withLock({ $0 }) < 3 else { return false }
             while !loop.takeOver(ifGoneFor: .zero) {}
             loop.submit {
@@ -106,15 +106,15 @@ import Testing
             }
             return true
         }
-        partner.whenEnded = { _ in
+        helper.whenEnded = { _ in
             guard rounds.withLock({ $0 }) < 3 else { return loop.stop() }
-            loop.betweenTurns(partner)
+            loop.betweenTurns(helper)
         }
         gone.withLock { $0 = .mayComeBack }
         loop.runTakenOver()
         waitUntilClosed(loop)
         #expect(rounds.withLock { $0 } == 3)
-        #expect(partner.changed.withLock { $0 } == 4)
+        #expect(helper.changed.withLock { $0 } == 4)
     }
 
     private func waitUntilClosed(_ loop: EventLoop) {
@@ -129,22 +129,22 @@ import Testing
     }
 
     /// Creates a loop whose thread is busy between turns until it may return.
-    private func goneLoop() throws -> (EventLoop, Partner, Guarded<Whereabouts>) {
+    private func goneLoop() throws -> (EventLoop, Helper, Guarded<Whereabouts>) {
         let loop = try EventLoop.onNewThread(named: "test")
-        let partner = Partner()
+        let helper = Helper()
         let whereabouts = Guarded(Whereabouts.inTheLoop)
-        partner.work = {
+        helper.work = {
             whereabouts.withLock { $0 = .gone }
             whereabouts.wait(until: { $0 == .mayComeBack })
         }
-        loop.submit { loop.betweenTurns(partner) }
+        loop.submit { loop.betweenTurns(helper) }
         whereabouts.wait(until: { $0 == .gone })
-        return (loop, partner, whereabouts)
+        return (loop, helper, whereabouts)
     }
 }
 
 // Unchecked: unguarded members are set before use, and then used only by the thread that owns the loop.
-private final class Partner: LoopHelper, @unchecked Sendable {
+private final class Helper: LoopHelper, @unchecked Sendable {
     var work: (() -> Void)?
     var whenEnded: (Bool) -> Void = { _ in }
     var whenChanged: () -> Bool = { false }

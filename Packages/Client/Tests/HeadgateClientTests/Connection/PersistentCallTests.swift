@@ -92,17 +92,23 @@ import Testing
         #expect(scene.machine.heldBytes == 0)
     }
 
-    @Test(
-        "A call that was granted and is now a conflict is repeated: the daemon may know the old connection")
-    func conflict() {
+    /// Returns a client that has made a granted call again on its second connection.
+    private func reconnected(after name: String) -> MachineScene {
         var scene = MachineScene { $0.backoffCap = .seconds(3) }
-        scene.call("register", persistent: true)
+        scene.call(name, persistent: true)
         scene.open()
         scene.answer(1)
         scene.lose()
         scene.passTime()
         scene.open()
         _ = scene.takeOrders()
+        return scene
+    }
+
+    @Test(
+        "A call that was granted and is now a conflict is repeated: the daemon may know the old connection")
+    func conflict() {
+        var scene = reconnected(after: "register")
         let refusal = scene.now
         scene.refuse(1, RPCError(.conflict))
         #expect(scene.takeOrders().isEmpty)
@@ -120,14 +126,7 @@ import Testing
 
     @Test("A refusal on a later connection is warned of once, and the call is made again until it is granted")
     func refusedLater() {
-        var scene = MachineScene { $0.backoffCap = .seconds(3) }
-        scene.call("subscribe", persistent: true)
-        scene.open()
-        scene.answer(1)
-        scene.lose()
-        scene.passTime()
-        scene.open()
-        _ = scene.takeOrders()
+        var scene = reconnected(after: "subscribe")
         let refusal = scene.now
         scene.refuse(1, RPCError(.notFound, "no dispatcher jobs"))
         #expect(scene.takeOrders() == ["warn 1: no dispatcher jobs"])

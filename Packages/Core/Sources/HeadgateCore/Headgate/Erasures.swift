@@ -2,9 +2,9 @@ import HeadgateData
 
 /// Erases events for all dispatchers, and dead letters (Behaviour E1, E2), one erasure at a time.
 ///
-/// The store is scanned while everything goes on, until all events of the erasure are found, or a part that fills the
-/// memory meant for it. Then the dispatchers with pending events of the part finish what is in flight, and the store
-/// records that the events are gone. The scan goes on from there. After the last part the bytes are removed from all
+/// The store is scanned while everything goes on, until all events of the erasure are found, or as many as the
+/// memory for one part holds. Then the dispatchers with pending events of the part finish what is in flight, and the store
+/// records that the events are gone. The scan continues from there. After the last part the bytes are removed from all
 /// files, a step at a time.
 ///
 /// From the first record on the erasure is finished even after a kill: one of several parts is kept before.
@@ -40,7 +40,7 @@ final class Erasures {
     var underWay: ErasureProgress? { current?.progress }
 
     /// Erases the events for which a rule is true, or only counts them. `then` is called later.
-    /// - Parameter wish: the erasure as the store keeps it. Its last event is determined at the begin.
+    /// - Parameter wish: the erasure as the store keeps it. Its last event is set when the erasure begins.
     func erase(
         _ rule: ResolvedRule, _ wish: KeptErasure, isDryRun: Bool,
         then: @escaping (Result<ErasureAnswer, ErasureRefusal>) -> Void
@@ -157,7 +157,7 @@ final class Erasures {
         }
     }
 
-    /// Counts the erased events of the part, and lets the dispatchers go on without them.
+    /// Counts the erased events of the part, and lets the dispatchers continue without them.
     private func settle(_ erasure: Erasure) {
         var settled = Set<SequenceNumber>()
         for dispatcher in erasure.held where dispatchers.there(dispatcher.id) === dispatcher {
@@ -177,7 +177,7 @@ final class Erasures {
         records.counts.count(.erased, count - settled.count + erasure.letters.count)
         events.forgetRecent()
         records.trace.forget(Set(erasure.found.map(\.sequenceNumber)))
-        letGo(erasure)
+        releaseDispatchers(erasure)
     }
 
     private func pending(_ erasure: Erasure, of orphan: StoredDispatcher) -> [StoredEvent] {
@@ -243,7 +243,7 @@ final class Erasures {
         if erasure.isAccepted { later(again) } else { end(erasure, .failure(.store)) }
     }
 
-    private func letGo(_ erasure: Erasure) {
+    private func releaseDispatchers(_ erasure: Erasure) {
         for dispatcher in erasure.held {
             dispatcher.endRewind()
             rewinds.beginNext(dispatcher.id)
@@ -252,7 +252,7 @@ final class Erasures {
     }
 
     private func end(_ erasure: Erasure, _ result: Result<ErasureAnswer, ErasureRefusal>) {
-        letGo(erasure)
+        releaseDispatchers(erasure)
         erasure.release()
         erasure.release = {}
         current = nil

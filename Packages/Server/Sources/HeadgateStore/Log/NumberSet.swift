@@ -1,19 +1,19 @@
 import HeadgateCore
 
-/// A set of sequence numbers that takes at most some bits per number of the range that it spans, so that millions of
-/// erased events are no burden (Behaviour E1).
+/// A set of sequence numbers that takes at most one bit for each number between the first and the last, so that millions of
+/// erased events need little memory (Behaviour E1).
 struct NumberSet: Equatable {
     /// The members, one bit each, in pages of 512 numbers.
     fileprivate var pages: [Int64: SIMD8<UInt64>] = [:]
 
-    private static func place(_ number: SequenceNumber) -> (page: Int64, word: Int, bit: UInt64) {
+    private static func position(_ number: SequenceNumber) -> (page: Int64, word: Int, bit: UInt64) {
         (number >> 9, Int(number >> 6) & 7, 1 << UInt64(number & 63))
     }
 
     var isEmpty: Bool { pages.isEmpty }
 
     func contains(_ number: SequenceNumber) -> Bool {
-        let (page, word, bit) = NumberSet.place(number)
+        let (page, word, bit) = NumberSet.position(number)
         return pages[page].map { $0[word] & bit != 0 } ?? false
     }
 
@@ -24,7 +24,7 @@ struct NumberSet: Equatable {
     }
 
     mutating func insert(_ number: SequenceNumber) {
-        let (page, word, bit) = NumberSet.place(number)
+        let (page, word, bit) = NumberSet.position(number)
         pages[page, default: .zero][word] |= bit
     }
 }

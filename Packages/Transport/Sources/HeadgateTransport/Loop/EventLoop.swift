@@ -31,8 +31,8 @@ public final class EventLoop: @unchecked Sendable {
 
     private let owner: Atomic<UInt>
     private let tenure = LoopOwnership()
-    /// The partner that has work after this turn; nil if there is none.
-    @exclusivity(unchecked) private var partner: (any LoopHelper)?
+    /// The helper that has work after this turn; nil if there is none.
+    @exclusivity(unchecked) private var helper: (any LoopHelper)?
     @exclusivity(unchecked) private var isStopping = false
     /// True if the loop may poll for a moment before it sleeps, which is useful if none of its work waits for a disk
     /// (decision 56). For the loop's own thread only.
@@ -153,13 +153,13 @@ public final class EventLoop: @unchecked Sendable {
 // MARK: Between two turns
 
 extension EventLoop {
-    /// Registers the partner that is asked for work at the end of this turn. A loop has one partner.
-    public func betweenTurns(_ partner: any LoopHelper) {
+    /// Registers the helper that is asked for work at the end of this turn. A loop has one helper.
+    public func betweenTurns(_ helper: any LoopHelper) {
         preconditionCurrent()
-        self.partner = partner
+        self.helper = helper
     }
 
-    /// Takes the loop over for the calling thread if its own thread is busy with a partner's work. After a success the
+    /// Takes the loop over for the calling thread if its own thread is busy with a helper's work. After a success the
     /// caller calls ``runTakenOver()``. May be called from any thread but the loop's.
     /// - Parameter patience: the time for which the loop's thread must have been away.
     public func takeOver(ifGoneFor patience: Duration) -> Bool {
@@ -177,13 +177,13 @@ extension EventLoop {
     }
 
     /// Runs turns until the loop ends or another thread takes it over.
-    /// - Returns: the partner if another thread has taken the loop over; nil if the loop has ended.
+    /// - Returns: the helper if another thread has taken the loop over; nil if the loop has ended.
     private func serve() -> (any LoopHelper)? {
         while !isStopping {
-            if partner == nil { waitAndTurn() } else { turn(UV_RUN_NOWAIT) }
-            guard let partner else { continue }
-            self.partner = nil
-            guard workBetweenTurns(partner) else { return partner }
+            if helper == nil { waitAndTurn() } else { turn(UV_RUN_NOWAIT) }
+            guard let helper else { continue }
+            self.helper = nil
+            guard workBetweenTurns(helper) else { return helper }
         }
         shutDown()
         return nil
@@ -214,30 +214,30 @@ extension EventLoop {
         return false
     }
 
-    /// Runs a partner's work after a turn.
+    /// Runs a helper's work after a turn.
     /// - Returns: true if the loop still belongs to this thread.
-    private func workBetweenTurns(_ partner: any LoopHelper) -> Bool {
-        guard let work = partner.turnEnded() else { return true }
+    private func workBetweenTurns(_ helper: any LoopHelper) -> Bool {
+        guard let work = helper.turnEnded() else { return true }
         let absence = tenure.goAway(at: monotonicNow)
         work()
         guard tenure.comeBack(absence) else {
-            submit { partner.workEnded(inPlace: false) }
+            submit { helper.workEnded(inPlace: false) }
             return false
         }
-        partner.workEnded(inPlace: true)
+        helper.workEnded(inPlace: true)
         // The acknowledgements of the work are written before its further consequences are processed.
         turnEnd.runFirst(.write)
         turnEnd.run()
         return true
     }
 
-    /// Runs the partner's work while the loop is closing, when no other thread takes over.
+    /// Runs the helper's work while the loop is closing, when no other thread takes over.
     private func doBetweenTurns() {
-        while let partner {
-            self.partner = nil
-            guard let work = partner.turnEnded() else { continue }
+        while let helper {
+            self.helper = nil
+            guard let work = helper.turnEnded() else { continue }
             work()
-            partner.workEnded(inPlace: true)
+            helper.workEnded(inPlace: true)
             turnEnd.run()
         }
     }
