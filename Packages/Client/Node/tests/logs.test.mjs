@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import {once} from "node:events";
 import Module, {createRequire} from "node:module";
 import {test} from "node:test";
+import {Worker} from "node:worker_threads";
 
 import {Daemon} from "./daemon.mjs";
 
@@ -50,6 +51,30 @@ test("a line of pino becomes an event", async (t) => {
     assert.deepEqual(levels, ["TRACE", "DEBUG", "INFO", "INFO", "ERROR", "CRITICAL"]);
     stream.end();
     await once(stream, "close");
+});
+
+// Stands in for pino's thread: it imports the target, writes text to the stream, and ends the thread when the stream is closed.
+const PINO_THREAD = `
+    const {parentPort, workerData} = require("node:worker_threads");
+    import(workerData.target).then(async ({default: build}) => {
+        const stream = await build(workerData.options);
+        stream.on("error", (error) => { throw error; });
+        stream.on("close", () => process.exit(0));
+        parentPort.on("message", (text) => (text === null ? stream.end() : stream.write(text)));
+    });
+`;
+
+test("in pino's thread, the records are stored before the stream is closed", async (t) => {
+    const daemon = await Daemon.start(t);
+    const options = {program: "test", socketPath: daemon.path};
+    const thread = new Worker(PINO_THREAD, {eval: true, workerData: {target: require.resolve("../lib/pino.js"), options}});
+    for (const msg of ["first", "last"]) thread.postMessage(JSON.stringify({level: 30, time: 0, msg}) + "\n");
+    thread.postMessage(null);
+    const connection = await daemon.greet();
+    const requests = [await connection.request("track"), await connection.request("track")];
+    assert.deepEqual(requests.map((request) => request.params.data.message), ["first", "last"]);
+    for (const request of requests) connection.acknowledge(request);
+    assert.deepEqual(await once(thread, "exit"), [0]);
 });
 
 test("a line that is no record is dropped, and reported", async (t) => {

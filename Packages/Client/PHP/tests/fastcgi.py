@@ -21,9 +21,9 @@ def executable():
 
 
 class ProcessManager:
-    """Serves the scripts of a folder of its own."""
+    """Serves the scripts of a folder of its own, without PHP's extensions unless the scripts need them."""
 
-    def __init__(self, environment):
+    def __init__(self, environment, has_extensions=False):
         self.folder = tempfile.mkdtemp(prefix="headgate-")
         self.path = os.path.join(self.folder, "fpm.sock")
         self.log = os.path.join(self.folder, "fpm.log")
@@ -35,7 +35,8 @@ class ProcessManager:
             lines += ["user = root", "group = root"]
         with open(settings, "w", encoding="utf-8") as file:
             file.write("\n".join(lines) + "\n")
-        command = [executable(), "--fpm-config", settings, "--nodaemonize", "--no-php-ini"]
+        command = [executable(), "--fpm-config", settings, "--nodaemonize"]
+        command += [] if has_extensions else ["--no-php-ini"]
         command += ["--allow-to-run-as-root"] if os.getuid() == 0 else []
         self.process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env={**os.environ, **environment})
         self.said = []
