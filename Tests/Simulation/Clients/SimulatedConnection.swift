@@ -6,7 +6,7 @@ import HeadgateTransport
 /// Both ends of a simulated connection. It behaves like `Connection` with a socket: it reads once per event, writes at
 /// the end of the turn, and reports the loss of the client even while reading is paused.
 final class SimulatedConnection: SessionConnection {
-    let peer = PeerCredentials(pid: 7, uid: 0, gid: 0, groups: [])
+    let peer: PeerCredentials
     private(set) var isOpen = true
     private(set) var lastOutputProgress: Int64
     /// True if the daemon closed the connection without flushing its output.
@@ -41,8 +41,10 @@ final class SimulatedConnection: SessionConnection {
     private var isFinished = false
     private var isLost = false
 
-    init(on scheduler: SimulatedScheduler) {
+    /// - Parameter uid: The user of the client.
+    init(on scheduler: SimulatedScheduler, uid: UInt32 = 0) {
         self.scheduler = scheduler
+        peer = PeerCredentials(pid: 7, uid: uid, gid: uid, groups: [])
         begin = scheduler.now
         lastOutputProgress = scheduler.now.nanoseconds
     }

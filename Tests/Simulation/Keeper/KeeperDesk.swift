@@ -21,7 +21,7 @@ final class KeeperDesk {
 
     private var record: Record { history.record }
     private var book: KeeperBook { history.book }
-    private var client: KeeperClient? { history.life?.client }
+    private var client: PlainClient? { history.life?.client }
     private var now: Int64 { history.scheduler.trueTime }
 
     /// Describes the outstanding requests.

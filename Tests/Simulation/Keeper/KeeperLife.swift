@@ -47,7 +47,7 @@ final class KeeperLife {
     let service: Service
     let disk: SimulatedDisk
     let executor: SimulatedStoreExecutor
-    let client: KeeperClient
+    let client: PlainClient
     let retention: Retention
     private let record: Record
     private let scheduler: SimulatedScheduler
@@ -58,23 +58,13 @@ final class KeeperLife {
         let keys = history.keys
         executor = KeeperLife.executor(history, terms, keys.keyring(keys.numbers), disk, scheduler)
         if !isWell { KeeperLife.trouble(disk, record) }
-        let door = ClockDoor(scheduler)
-        let opening: StoreOpening = { [executor] (ring) throws(StoreFault) in (executor, try executor.open(ring: ring))
-        }
-        let options = DaemonOptions(configuration: nil, socket: "/nowhere/socket", dataDirectory: "/nowhere")
-        var configuration = ServerConfiguration(
-            options: options, environment: [KeeperKeys.variable: keys.text], userID: 0)
         let dispatchers: DataObject = ["a": .object(terms.dispatcher), "b": .object(terms.dispatcher)]
         let usual: DataObject = ["shutdown_timeout_ms": 1_000, "dispatchers": .object(dispatchers)]
-        configuration.settings = usual.patched(with: retention.settings).patched(with: keys.settings)
-        configuration.makeStore = { _ in DiskEventStore(opening: opening) { door.scheduler.submit($0) } }
-        configuration.settingsDisk = disk
-        configuration.addDispatcherKind(KeeperKind(sides: history.sides))
-        service = try Service(
-            scheduler: scheduler, loop: nil, configuration: configuration, loaded: try configuration.load(),
-            builtAt: SimulatedScheduler.builtAt, chance: { [record] in record.fraction() })
-        try service.listen()
-        client = KeeperClient(of: service, on: scheduler, record)
+        service = try .simulated(
+            usual.patched(with: retention.settings).patched(with: keys.settings),
+            environment: [KeeperKeys.variable: keys.text], KeeperKind(sides: history.sides), executor, disk, scheduler,
+            record)
+        client = PlainClient(of: service, on: scheduler, record)
         record.note("the daemon starts, retention \(retention)")
     }
 
@@ -82,13 +72,9 @@ final class KeeperLife {
         _ history: KeeperHistory, _ terms: Terms, _ keyring: Keyring?, _ disk: SimulatedDisk,
         _ scheduler: SimulatedScheduler
     ) -> SimulatedStoreExecutor {
-        var options = StoreOptions(directory: "/data", durability: .full)
-        (options.disk, options.keyring, options.leastPacked) = (disk, keyring, terms.leastPacked)
-        (options.segmentSize, options.leastSegmentSize) = (terms.segmentSize, terms.segmentSize)
-        (options.blockSize, options.mostUnfiledIDBytes) = (512, 512)
-        let door = ClockDoor(scheduler)
-        options.wall = { door.scheduler.wall }
-        return SimulatedStoreExecutor(options: options, disk, scheduler, history.record)
+        SimulatedStoreExecutor(
+            segmentSize: terms.segmentSize, leastPacked: terms.leastPacked, keyring: keyring, disk, scheduler,
+            history.record)
     }
 
     // MARK: The disk

@@ -10,18 +10,21 @@ struct Outcome {
     /// The number of steps before the end of a history.
     static let steps = 250
 
-    /// Runs a history of a daemon with all its surroundings, and one of an operator who keeps its store.
+    /// Runs a history of a daemon with all its surroundings, one of an operator who keeps its store, and one of users who
+    /// fill a small store.
     /// - Parameters:
     ///   - skipped: Steps to leave out.
     ///   - isDetailed: True if the trace includes every call of the disk.
     init(of seed: Seed, skipping skipped: Set<Int> = [], isDetailed: Bool = false) {
         let world = World(seed: seed)
         let keeper = KeeperHistory(seed: seed)
+        let shares = ShareHistory(seed: seed)
         self.init(
             seed, isDetailed,
             [
                 (world.record, { try world.run(steps: Outcome.steps, skipping: skipped) }),
                 (keeper.record, { try keeper.run(skipping: skipped) }),
+                (shares.record, { try shares.run(skipping: skipped) }),
             ])
     }
 

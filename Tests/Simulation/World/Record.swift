@@ -34,6 +34,7 @@ enum Situation: String, CaseIterable {
     case rulesChanged, ruledOut, changedBeforeStore, changedBeforeSending, droppedBeforeStore, droppedBeforeSending
     case rewound, rewindRefused, replayed, erased, erasureContinued, backedUp, backupEnded
     case keyAlone, keyRemoved, wrongKey
+    case sharedRoomUsed, shareRefused
 
     /// Situations that must occur in histories of a store alone.
     static let ofStores: [Situation] = [

@@ -2,16 +2,17 @@ import HeadgateData
 
 @testable import HeadgateServer
 
-/// A client that passes each answer on. Its connection lasts as long as the daemon.
-final class KeeperClient {
+/// A client that passes each answer on.
+final class PlainClient {
     private let connection: SimulatedConnection
     private let record: Record
     private var waiting: [Int: (Answer) -> Void] = [:]
     private var last = 0
     private var partial: [UInt8] = []
 
-    init(of service: Service, on scheduler: SimulatedScheduler, _ record: Record) {
-        (connection, self.record) = (SimulatedConnection(on: scheduler), record)
+    /// - Parameter uid: The user of the client.
+    init(of service: Service, on scheduler: SimulatedScheduler, _ record: Record, uid: UInt32 = 0) {
+        (connection, self.record) = (SimulatedConnection(on: scheduler, uid: uid), record)
         service.accept(connection)
     }
 
@@ -22,7 +23,7 @@ final class KeeperClient {
     func ask(_ method: String, _ params: String, then: @escaping (Answer) -> Void) {
         last += 1
         waiting[last] = then
-        record.note("\(last): \(method) \(params)")
+        record.note("\(last): \(method) \(params.prefix(200))")
         connection.send(
             Array(#"{"jsonrpc":"2.0","id":\#(last),"method":"\#(method)","params":\#(params)}"#.utf8) + [10])
     }
@@ -43,6 +44,9 @@ final class KeeperClient {
             partial.removeFirst(end + 1)
         }
     }
+
+    /// The client disconnects.
+    func leave() { connection.finish() }
 
     /// The daemon is gone.
     func forget() {

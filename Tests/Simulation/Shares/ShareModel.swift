@@ -1,0 +1,99 @@
+import HeadgateCore
+
+/// The rule of Behaviour Q4 for a full store, derived from the acknowledged events alone: nine tenths of each limit are for
+/// everybody, and the last tenth has slices for the users, and parts of them for the namespaces.
+final class ShareModel {
+    /// The sender of events: a namespace of a user, as it is stored.
+    struct Sender: Hashable {
+        let uid: UInt32
+        let namespace: String
+    }
+
+    /// The answer that a request must get.
+    enum Verdict {
+        case stored, queueFull, tooLarge
+    }
+
+    /// The most events of a last tenth of which nothing is kept for others, and the most bytes.
+    private static let mostUnkept = Tally(events: 99, bytes: 1_048_575)
+
+    let limits: Tally
+    /// The sequence number of the last event.
+    private(set) var last: SequenceNumber = 0
+    /// The events that are not settled for all their dispatchers.
+    private(set) var held = Tally.zero
+    private var open: [SequenceNumber: (bytes: Int, lanes: Set<String>)] = [:]
+    /// The events that each sender stored in each span of ten seconds, of the last minute.
+    private var uses: [Int64: [Sender: Tally]] = [:]
+
+    init(limits: Tally) {
+        self.limits = limits
+    }
+
+    // MARK: Events
+
+    func store(_ bytes: Int, for lanes: Set<String>, of sender: Sender, at now: Instant) {
+        last += 1
+        let size = Tally(events: 1, bytes: bytes)
+        held += size
+        open[last] = (bytes, lanes)
+        uses[ShareModel.span(now), default: [:]][sender, default: .zero] += size
+    }
+
+    /// Notes that a dispatcher has delivered or dropped an event.
+    func settled(_ number: SequenceNumber, of lane: String) {
+        guard let bytes = open[number]?.bytes else { return }
+        open[number]?.lanes.remove(lane)
+        guard open[number]?.lanes.isEmpty == true else { return }
+        open[number] = nil
+        held = held - Tally(events: 1, bytes: bytes)
+    }
+
+    /// A daemon knows only what it received itself.
+    func lifeEnded() { uses = [:] }
+
+    private static func span(_ now: Instant) -> Int64 { now.nanoseconds / 10_000_000_000 }
+
+    // MARK: The rule
+
+    /// True if new events would use a part of a last tenth.
+    func isShared(with new: Tally) -> Bool {
+        held.events + new.events > limits.events - limits.events / 10
+            || held.bytes + new.bytes > limits.bytes - limits.bytes / 10
+    }
+
+    /// Returns the answer to a request with new events.
+    func verdict(on new: Tally, of sender: Sender, at now: Instant) -> Verdict {
+        let size = held + new
+        if new.bytes > limits.bytes { return .tooLarge }
+        if new.events == 0 || !isShared(with: new) { return .stored }
+        guard size.events <= limits.events, size.bytes <= limits.bytes else { return .queueFull }
+        // A large event alone may need more than a share.
+        if held == .zero { return .stored }
+        let isWithin =
+            Double(size.events) <= room(of: sender, at: now, \.events) + 0.000_1
+            && Double(size.bytes) <= room(of: sender, at: now, \.bytes) + 0.000_1
+        return isWithin ? .stored : .queueFull
+    }
+
+    /// Returns the size up to which a sender may fill the store.
+    private func room(of sender: Sender, at now: Instant, _ measure: (Tally) -> Int) -> Double {
+        uses = uses.filter { $0.key > ShareModel.span(now) - 6 }
+        let minute = uses.values.reduce(into: [:]) { $0.merge($1.mapValues(measure), uniquingKeysWith: +) }
+        let ofUser = minute.filter { $0.key.uid == sender.uid }
+        let users = Dictionary(minute.map { ($0.key.uid, $0.value) }, uniquingKeysWith: +)
+        let user = ShareModel.place(of: users[sender.uid], among: users)
+        let namespace = ShareModel.place(of: ofUser[sender], among: ofUser)
+        let limit = measure(limits)
+        let kept = limit / 10 > measure(ShareModel.mostUnkept) ? 1.0 : 0
+        let slice = Double(limit / 10) / (user.all + kept)
+        let part = slice / (namespace.all + kept / (user.all + 1))
+        return Double(limit - limit / 10) + user.heavier * slice + (namespace.heavier + 1) * part
+    }
+
+    /// Returns the number of those that stored more, and of all with this one.
+    private static func place<Key>(of own: Int?, among all: [Key: Int]) -> (heavier: Double, all: Double) {
+        let others = all.values.count { $0 > own ?? 0 }
+        return (Double(others), Double(all.count + (own == nil ? 1 : 0)))
+    }
+}
