@@ -79,6 +79,9 @@ QUESTIONS = {
     "backup": "Guides/Upgrade.html",
     "gdpr": "Guides/OnePerson.html",
     "uninstall": "Operations.html",
+    "why is it slow": "Guides/NothingSent.html",
+    "slow": "Guides/NothingSent.html",
+    "systemd": "Operations.html",
 }
 
 
