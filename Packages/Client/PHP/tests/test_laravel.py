@@ -13,7 +13,7 @@ sys.path[:0] = [str(HERE), str(REPOSITORY / "Tests" / "Clients")]
 from fake_daemon import FakeDaemon  # noqa: E402
 from fastcgi import ProcessManager  # noqa: E402
 
-# What `laravel new` writes, as far as this application needs it.
+# The files of `laravel new` that this application needs.
 SKELETON = f"""<?php
 require 'Illuminate/autoload.php';
 require '{HERE.parent / "HeadgateLogger.php"}';
