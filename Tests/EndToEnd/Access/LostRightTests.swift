@@ -49,7 +49,7 @@ import Testing
             let again = try await doorway.connect()
             #expect(try await again.refusal(holding.method, holding.params)["data"]["reason"] == "unauthorized")
             #expect(try await again.result("ping") == [:])
-            #expect(daemon.log.contains("has lost the right to \(holding.right)"))
+            try await daemon.logs("has lost the right to \(holding.right)")
         }
     }
 

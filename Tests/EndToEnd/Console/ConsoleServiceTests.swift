@@ -8,15 +8,15 @@ import Testing
         try await withScene { scene in
             let console = scene.console(showing: scene.idleDaemon())
             let socket = scene.directory.path("console.sock")
-            let program = try FullPipe().start(
-                "headgate-console", ["--listen", socket, "--socket", console.daemon.socketPath])
-            defer { program.terminate() }
-            try await eventually("a socket") { FileManager.default.fileExists(atPath: socket) }
-            let answer = try await CommandLineTool.run(
-                program: "/usr/bin/curl",
-                ["-s", "--unix-socket", socket, "-o", "/dev/null", "-w", "%{http_code}", "http://localhost/healthz"],
-                in: scene.directory.path("."))
-            #expect(answer.output == "503")
+            let arguments = ["--listen", socket, "--socket", console.daemon.socketPath]
+            try await FullPipe().run("headgate-console", arguments) {
+                try await eventually("a socket") { FileManager.default.fileExists(atPath: socket) }
+                let answer = try await CommandLineTool.run(
+                    program: "/usr/bin/curl",
+                    ["-s", "--unix-socket", socket, "-o", "/dev/null", "-w", "%{http_code}", "http://localhost/healthz"],
+                    in: scene.directory.path("."))
+                #expect(answer.output == "503")
+            }
         }
     }
 

@@ -86,7 +86,7 @@ import Testing
             daemon.program = "EmbeddedServer"
             try daemon.configure(settings)
             #expect(try await daemon.run() == 1)
-            #expect(daemon.log.contains(path))
+            try await daemon.logs(path)
         }
     }
 }

@@ -71,6 +71,12 @@ final class Daemon {
         String(decoding: FileManager.default.contents(atPath: logPath) ?? Data(), as: UTF8.self)
     }
 
+    /// Waits until the log contains some words. A thread of the daemon writes the log, so a line may come after the
+    /// answer to the request that caused it.
+    func logs(_ words: String) async throws {
+        try await eventually("\(words) in \(log)") { log.contains(words) }
+    }
+
     /// Kills the process with SIGKILL, and waits until it is gone.
     func killNow() async throws {
         process?.signal(SIGKILL)

@@ -11,14 +11,19 @@ struct FullPipe {
         _ = try SystemError.check(fcntl(writer, F_SETFL, 0), "fcntl")
     }
 
-    /// Starts a built program with the pipe as its standard error. The program must set its signal mask itself.
-    func start(_ product: String, _ arguments: [String]) throws -> Process {
+    /// Runs `body` beside a built program whose standard error is the pipe. The program must set its signal mask itself,
+    /// and end after SIGTERM.
+    func run(_ product: String, _ arguments: [String], _ body: () async throws -> Void) async throws {
         let program = Process()
         program.executableURL = URL(filePath: try BuiltProducts.path(of: product))
         program.arguments = arguments
         // The program holds the pipe, so that the reading end stays open.
         program.standardError = pipe
+        program.standardOutput = FileHandle.nullDevice
         try program.run()
-        return program
+        defer { if program.isRunning { kill(program.processIdentifier, SIGKILL) } }
+        try await body()
+        program.terminate()
+        try await eventually("the end of \(product)") { !program.isRunning }
     }
 }

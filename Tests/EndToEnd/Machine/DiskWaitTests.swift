@@ -91,7 +91,7 @@ import Testing
             try await daemon.killNow()
             try fault.set(true)
             #expect(try await daemon.run() == 1)
-            #expect(daemon.log.contains(": Input/output error"))
+            try await daemon.logs(": Input/output error")
 
             try fault.set(kind == "sqlite")
             try daemon.configure(settings.merging(["durability": "normal"]))

@@ -114,7 +114,7 @@ import Testing
                 "dispatchers": ["collect": collector.dispatcher()],
             ])
             #expect(try await daemon.run() == 1)
-            #expect(daemon.log.contains("store.retain"))
+            try await daemon.logs("store.retain")
         }
     }
 }

@@ -33,8 +33,7 @@ import Testing
             let retried = try await CommandLineTool.run("retry", "collect", on: daemon)
             #expect(retried.exitCode == 0 && retried.output.contains("collect"))
             #expect(try await collector.acceptedIDs(atLeast: 1) == ["e1"])
-            #expect(
-                daemon.log.contains("dispatcher collect retries now: an operator ended the backoff after HTTP 503"))
+            try await daemon.logs("dispatcher collect retries now: an operator ended the backoff after HTTP 503")
             #expect(try await CommandLineTool.run("retry", "collect", on: daemon).exitCode == 0)
             #expect(try await CommandLineTool.run("retry", "nowhere", on: daemon).exitCode == 1)
         }

@@ -56,7 +56,7 @@ import Testing
                 "durability", "dispatchers.collect.endpoint", "dispatchers.pigeon.kind",
                 "dispatchers.archive.dispatch_limit",
             ] {
-                #expect(daemon.log.contains(path + ":"), "\(path) in \(daemon.log)")
+                try await daemon.logs(path + ":")
             }
         }
     }
@@ -75,7 +75,7 @@ import Testing
             let lenient = #"{"lenient": true, "colour": "red", \#(dispatchers)}"#
             let accepted = try await check(daemon, lenient)
             #expect(accepted == 0)
-            #expect(daemon.log.contains("colour: warning: unknown key"))
+            try await daemon.logs("colour: warning: unknown key")
         }
     }
 
@@ -96,15 +96,14 @@ import Testing
                 (#"{"a": \#(file("x")), "a": \#(file("y"))}"#, "dispatchers.a: appears twice"),
             ] {
                 #expect(try await check(daemon, #"{"dispatchers": \#(dispatchers)}"#) == 1)
-                #expect(daemon.log.contains(complaint), "\(daemon.log)")
+                try await daemon.logs(complaint)
                 #expect(try await daemon.run() > 0)
             }
             let deep = #"{"data_dir": "/dev/null/x", "dispatchers": {"a": \#(file("/dev/null"))}}"#
             try deep.write(toFile: daemon.configurationPath, atomically: true, encoding: .utf8)
             let words = ["--config", daemon.configurationPath, "--socket", daemon.socketPath, "--check"]
             #expect(try await daemon.run(arguments: words) == 1)
-            #expect(
-                daemon.log.contains("data_dir: /dev/null/x cannot be the data directory: /dev/null is not a directory"))
+            try await daemon.logs("data_dir: /dev/null/x cannot be the data directory: /dev/null is not a directory")
         }
     }
 
@@ -113,7 +112,7 @@ import Testing
         try await withScene { scene in
             let daemon = scene.idleDaemon()
             #expect(try await check(daemon, text) == 1)
-            #expect(daemon.log.contains(daemon.configurationPath))
+            try await daemon.logs(daemon.configurationPath)
             try FileManager.default.removeItem(atPath: daemon.configurationPath)
             #expect(try await daemon.run(arguments: daemon.usualArguments + ["--check"]) == 1)
         }
@@ -125,7 +124,7 @@ import Testing
             let daemon = scene.idleDaemon()
             try daemon.configure(["dispatchers": ["collect": ["kind": "http"]]])
             #expect(try await daemon.run() > 0)
-            #expect(daemon.log.contains("dispatchers.collect.endpoint"))
+            try await daemon.logs("dispatchers.collect.endpoint")
             #expect(!daemon.log.contains("headgated ready"))
         }
     }
@@ -152,7 +151,7 @@ import Testing
             let daemon = scene.idleDaemon()
             let code = try await daemon.run(arguments: ["--colour"])
             #expect(code > 0)
-            #expect(daemon.log.contains("--colour"))
+            try await daemon.logs("--colour")
         }
     }
 

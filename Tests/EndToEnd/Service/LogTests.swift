@@ -69,7 +69,7 @@ import Testing
             #expect(lines(daemon).last?["kind"] == "start_failed")
             try daemon.configure(["log_format": "xml"])
             #expect(try await daemon.run(arguments: ["--config", daemon.configurationPath, "--check"]) == 1)
-            #expect(daemon.log.contains("log_format: must be one of: text, json"))
+            try await daemon.logs("log_format: must be one of: text, json")
         }
     }
 }

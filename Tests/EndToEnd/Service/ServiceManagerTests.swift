@@ -76,7 +76,7 @@ import Testing
                 #expect(!FileManager.default.fileExists(atPath: daemon.socketPath))
                 let settings = try await LineClient(path).result("config.get")
                 #expect(settings["socket"].string == path)
-                #expect(daemon.log.contains("headgated ready \(path)"))
+                try await daemon.logs("headgated ready \(path)")
                 #expect(try await daemon.stop() == 0)
                 #expect(FileManager.default.fileExists(atPath: path))
             }
@@ -98,7 +98,7 @@ import Testing
             try FileManager.default.removeItem(atPath: path)
             daemon.socketPath = path
             try await daemon.answers()
-            #expect(daemon.log.contains("the socket \(path) was removed; the daemon recreated it"))
+            try await daemon.logs("the socket \(path) was removed; the daemon recreated it")
         }
     }
 
@@ -123,7 +123,7 @@ import Testing
             _ = try SystemError.check(stat(daemon.logPath, &status), "stat")
             daemon.environment["JOURNAL_STREAM"] = "\(status.st_dev):\(status.st_ino)"
             try await daemon.start()
-            #expect(daemon.log.contains("<4>headgated: warning: frobnicate"))
+            try await daemon.logs("<4>headgated: warning: frobnicate")
             try await daemon.killNow()
             // The variable may be left over from a parent with other output.
             daemon.environment["JOURNAL_STREAM"] = "1:1"

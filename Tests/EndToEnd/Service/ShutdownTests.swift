@@ -69,7 +69,7 @@ import Testing
             _ = try await client.request("track", ["event": "never acknowledged"])
             _ = try await client.result("ping")
             #expect(try await daemon.stop() == 1)
-            #expect(daemon.log.contains("without an answer from the event store"))
+            try await daemon.logs("without an answer from the event store")
             try fault.set(false)
             try await daemon.start()
             try await daemon.resume()

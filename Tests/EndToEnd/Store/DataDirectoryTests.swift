@@ -91,7 +91,7 @@ import Testing
             try daemon.configure(["dispatchers": ["collect": scene.collector().dispatcher()]])
             daemon.socketPath = daemon.folder + "/" + String(repeating: "x", count: 120)
             #expect(try await daemon.run() > 0)
-            #expect(daemon.log.contains("socket"))
+            try await daemon.logs("socket")
             #expect(!daemon.log.contains("headgated ready"))
         }
     }

@@ -60,7 +60,7 @@ import Testing
 
             try daemon.configure(configuration(collector, nil))
             #expect(try await daemon.run() == 1)
-            #expect(daemon.log.contains("is encrypted with key 1, and there is no key"))
+            try await daemon.logs("is encrypted with key 1, and there is no key")
             let locked = try await CommandLineTool.run(
                 program: BuiltProducts.path(of: "headgated"), ["--verify", daemon.dataPath], in: daemon.folder)
             #expect(locked.output.contains("only the checksums") && locked.output.hasSuffix("no damage found\n"))
@@ -122,7 +122,7 @@ import Testing
             ] as [(JSON, String)] {
                 try daemon.configure(["dispatchers": [:], "store": store])
                 #expect(try await daemon.run() == 1)
-                #expect(daemon.log.contains(words), "\(daemon.log)")
+                try await daemon.logs(words)
             }
         }
     }

@@ -35,7 +35,7 @@ import Testing
                     + "The destinations and files of these dispatchers keep their copies: collect.\n")
             #expect(try findings(of: "ada-lovelace", below: daemon.dataPath) == [])
             #expect(try await daemon.counter("erased") == 9)
-            #expect(daemon.log.contains("erased 8 events and 1 dead letter; reason: art. 17"))
+            try await daemon.logs("erased 8 events and 1 dead letter; reason: art. 17")
             try await daemon.killNow()
             try await daemon.start()
             collector.answerAlways(.status(200))

@@ -474,11 +474,10 @@ import Testing
         try await withTrail { trail, daemon, _ in
             try trail.append("no json\n")
             try trail.append(1...4)
-            let follower = try FullPipe().start(
-                "headgate",
-                ["send", "--follow", trail.path, "--state", trail.path + ".state", "--socket", daemon.socketPath])
-            defer { follower.terminate() }
-            try await trail.expect(1...4)
+            let arguments = [
+                "send", "--follow", trail.path, "--state", trail.path + ".state", "--socket", daemon.socketPath,
+            ]
+            try await FullPipe().run("headgate", arguments) { try await trail.expect(1...4) }
         }
     }
 
