@@ -56,6 +56,23 @@ import Testing
         }
     }
 
+    @Test("`headgate watch` stops although its parent blocked and ignored SIGTERM")
+    func blockedSignalsOfWatch() async throws {
+        try await withScene { scene in
+            let daemon = try await scene.daemon([:])
+            let (output, error) = (scene.directory.path("out"), scene.directory.path("error"))
+            let process = try ChildProcess(
+                "/usr/bin/env",
+                [
+                    "--block-signal=TERM", "--ignore-signal=TERM", try BuiltProducts.path(of: "headgate"), "watch",
+                    "--socket", daemon.socketPath,
+                ], outputPath: output, errorPath: error)
+            try await eventually("the first lines") { !process.output.isEmpty }
+            process.signal(SIGTERM)
+            #expect(try await process.exitCode() == -SIGTERM)
+        }
+    }
+
     @Test("A console whose parent blocked and ignored signals still stops")
     func blockedSignalsOfConsole() async throws {
         try await withScene { scene in

@@ -71,11 +71,11 @@ private enum WorkerSignals {
         (SIGIO, .passOn), (SIGPWR, .passOn),
     ]
 
-    /// Returns SIGTERM and the signals that were not ignored when the process started, each with its handler.
+    /// Returns the signals that the process was not started to ignore, each with its handler.
     static func followed(
         _ take: @escaping (Action, Int32) -> Void
     ) -> [(number: Int32, action: () -> Void)] {
-        actions.filter { $0.0 == SIGTERM || !ProcessSignals.isIgnored($0.0) }
+        actions.filter { !ProcessSignals.isIgnored($0.0) }
             .map { number, action in (number, { take(action, number) }) }
     }
 }

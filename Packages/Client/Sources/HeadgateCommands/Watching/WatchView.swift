@@ -108,7 +108,7 @@ final class WatchView {
     // MARK: Signals
 
     private func followSignals() throws -> [LoopSignal] {
-        let ends = try [SIGINT, SIGTERM, SIGHUP].map { try LoopSignal($0, on: loop) { [self] in stop(nil) } }
+        let ends = try LoopSignal.ofStops(on: loop) { [self] in stop(nil) }
         let resized = try LoopSignal(SIGWINCH, on: loop) { [self] in
             screen.forget()
             paintSoon()

@@ -7,13 +7,13 @@ public enum ProcessSignals {
     ///
     /// Writing to a pipe without a reader, or beyond the limit for file sizes, then returns an error and does not end
     /// the process. Closed standard descriptors become `/dev/null`. `SIGCHLD` has its default disposition, so that the
-    /// program can wait for its children.
+    /// program can wait for its children, and so has `SIGTERM`, so that the program can be stopped.
     /// - Parameter held: signals to block until ``release()`` or until a ``LoopSignal`` handles them. They get their
     ///   default disposition, because an ignored signal is not held.
     public static func prepare(holding held: [Int32] = []) {
         openStandardDescriptors()
         ignoreWriteSignals()
-        for number in [SIGCHLD] + held { signal(number, SIG_DFL) }
+        for number in [SIGCHLD, SIGTERM] + held { signal(number, SIG_DFL) }
         setMask(SIG_SETMASK, held)
     }
 
