@@ -22,6 +22,8 @@ import Testing
             let client = try await daemon.connect()
             let refusal = try await refused(client)
             #expect(refusal["data"]["reason"] == "storage")
+            let refuses = { try await daemon.warnings().contains { $0.hasPrefix("the event store refused") } }
+            #expect(try await refuses())
             let resuming = try await client.answer(to: client.request("dispatcher.resume", ["id": "collect"]))
             // A log reserves space for such changes. A database does not, but the dispatcher is resumed anyway.
             #expect(resuming["error"]["data"]["reason"] == (kind == "log" ? .null : "storage"))
@@ -35,6 +37,7 @@ import Testing
                 collector.acceptedIDs.contains("after") ? collector.acceptedIDs : nil
             }
             #expect(!after.contains("refused"))
+            #expect(try await !refuses())
             #expect(try await daemon.stop() == 0)
         }
     }
@@ -61,7 +64,7 @@ import Testing
             try disk.makeReadOnly()
             try daemon.configure(["dispatchers": ["collect": scene.collector().dispatcher()]])
             #expect(try await daemon.run() > 0)
-            #expect(daemon.log.contains(daemon.dataPath))
+            try await daemon.logs(daemon.dataPath)
             #expect(daemon.log.lowercased().contains("read-only"))
         }
     }
@@ -84,7 +87,7 @@ import Testing
             bytes[offset] = 0x7F
             try bytes.write(to: URL(fileURLWithPath: path))
             #expect(try await daemon.run() > 0)
-            #expect(daemon.log.contains("it was not changed"))
+            try await daemon.logs("it was not changed")
             #expect(FileManager.default.contents(atPath: path) == bytes)
         }
     }

@@ -6,6 +6,8 @@ public enum GateWarning: Sendable, Equatable {
     case wallClockNotSet(wall: Timestamp, before: Timestamp)
     /// The wall clock is further ahead of the newest stored wall time than one boot is believed (Behaviour P7).
     case wallClockFarAhead(wall: Timestamp, of: Timestamp)
+    /// The store refused the newest events (Behaviour Q8).
+    case storeRefuses(cause: String)
     /// Four fifths of the room for dead letters are in use (Behaviour D10).
     case deadLettersNearFull(Tally, DeadLetterLimits, DeadLettersFull)
 }
@@ -19,6 +21,8 @@ extension GateWarning: CustomStringConvertible {
         case .wallClockFarAhead(let wall, let newest):
             "the wall clock shows \(wall.text), which is long after \(newest.text): the daemon treats it as not set until "
                 + "the next boot confirms it, and events do not age while the machine is off. Set the clock if it is wrong"
+        case .storeRefuses(let cause):
+            "the event store refused the newest events: \(cause). The daemon tries again with each new event"
         case .deadLettersNearFull(let letters, let bounds, let full):
             "the dead letters are near their limit: \(letters.events) of \(bounds.count), \(letters.bytes) of \(bounds.bytes) bytes; "
                 + (full == .hold
@@ -38,6 +42,7 @@ extension Headgate {
         case .farAfter(let time): warnings.append(.wallClockFarAhead(wall: scheduler.wall, of: time))
         case nil: break
         }
+        if let fault = events.lastFault { warnings.append(.storeRefuses(cause: fault.message)) }
         if letters.bounds.used(by: letters.used) >= DeadLetterTotals.muchUsed {
             warnings.append(.deadLettersNearFull(letters.used, letters.bounds, events.limits.deadLettersFull))
         }

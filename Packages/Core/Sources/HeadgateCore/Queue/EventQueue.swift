@@ -47,6 +47,8 @@ public final class EventQueue {
     @exclusivity(unchecked) public private(set) var lastSequenceNumber: SequenceNumber = 0
     /// The sequence number of the newest stored event.
     @exclusivity(unchecked) private(set) var lastStored: SequenceNumber = 0
+    /// The fault for which the store refused the newest group; nil if it stored that group (`status`, `warnings`).
+    @exclusivity(unchecked) private(set) var lastFault: StoreFault?
     /// The gate, which is notified of each stored group.
     @exclusivity(unchecked) weak var host: (any GateHost)?
     /// The completion handler for appends, created once instead of once per group.
@@ -334,6 +336,7 @@ public final class EventQueue {
 
     private func committed(_ fault: StoreFault?) {
         guard let group = committing.takeOldest() else { return }
+        lastFault = group.fault ?? fault
         if let fault { fail(group, fault) } else { succeed(group) }
         // Events gathered in this turn are committed at its end.
         if !isCommitDue { commit() }

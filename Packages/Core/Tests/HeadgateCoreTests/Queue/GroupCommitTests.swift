@@ -88,6 +88,9 @@ struct GroupCommitTests {
         #expect(faults == Array(repeating: .noRoom("full"), count: 4))
         #expect(bench.gate.stored == .zero)
         #expect(bench.sender.sent.isEmpty)
+        #expect(bench.gate.warnings == [.storeRefuses(cause: "full")])
+        bench.track(1)
+        #expect(bench.gate.warnings.isEmpty)
     }
 
     @Test("Q8: events offered after a known failure are stored, although groups in flight are refused")
