@@ -228,7 +228,7 @@ private final class SimulatedFile: DiskFile {
     }
 
     // The simulation is built as a package of its own too, where the protocol's own versions of these are not visible.
-    func isStill(at path: String) -> Bool { true }
+    func isStill(at path: String, holding count: Int) -> Bool { true }
     func writeOut(_ range: Range<Int>) {}
     func leaveCache() {}
 

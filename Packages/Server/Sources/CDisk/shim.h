@@ -13,21 +13,22 @@
 
 // What Swift does not see of the C library: GNU extensions, and system calls without a function.
 
-/// The numbers that identify a file on this machine.
+/// The numbers that identify a file on this machine, and its size in bytes.
 struct cdisk_identity {
-    uint64_t inode;
+    uint64_t inode, size;
     uint32_t major, minor;
 };
 
-/// Reads the identity of an open file, or of the file at a path if the path is not empty. Returns false if there is none.
+/// Reads the identity and the size of an open file, or of the file at a path if the path is not empty. Returns false if
+/// there is none.
 ///
 /// Unlike `stat` it does not ask for the times. Since Linux 6.13 a file whose times were read gets new, finer ones with its next
 /// write, and to sync that write takes half as long again.
 static inline bool cdisk_identify(int file, const char *path, struct cdisk_identity *identity) {
     struct statx found;
     int flags = *path ? 0 : 0x1000 /* AT_EMPTY_PATH */;
-    if (syscall(SYS_statx, file, path, flags, STATX_INO, &found) != 0) return false;
-    *identity = (struct cdisk_identity){found.stx_ino, found.stx_dev_major, found.stx_dev_minor};
+    if (syscall(SYS_statx, file, path, flags, STATX_INO | STATX_SIZE, &found) != 0) return false;
+    *identity = (struct cdisk_identity){found.stx_ino, found.stx_size, found.stx_dev_major, found.stx_dev_minor};
     return true;
 }
 

@@ -25,8 +25,8 @@ package final class DataDirectory {
     /// Creates the directory again and locks it, if somebody has taken it or the lock's file away. Another directory in
     /// its place is refused if it has a log, because that log's events are not of this process.
     func holdAgain() throws(StoreFault) {
-        let isSame = folder?.isStill(at: path) ?? true
-        let isLocked = lock.isStill(at: DataDirectory.lockPath(in: path))
+        let isSame = folder?.isStill(at: path, holding: 0) ?? true
+        let isLocked = lock.isStill(at: DataDirectory.lockPath(in: path), holding: 0)
         guard !isSame || !isLocked else { return }
         try DataDirectory.make(path, on: disk)
         let newFolder = isSame ? folder : try DataDirectory.lockFolder(path, on: disk)

@@ -155,7 +155,7 @@ enum LogKind: String, CaseIterable, Sendable {
         case .storeRenewed:
             (
                 .error,
-                "the files of the event store in {directory} were removed, and {events} with them; the daemon has created new files"
+                "the files of the event store in {directory} were removed or truncated, and {events} were lost; the daemon has created new files"
             )
         case .storeUnwritten:
             (

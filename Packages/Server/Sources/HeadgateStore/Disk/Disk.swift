@@ -41,8 +41,8 @@ package protocol DiskFile: AnyObject {
     /// Writes all bytes. After a fault some of them may be written.
     func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(DiskFault)
     /// Returns true if the path still names this file, so that neither it nor a directory above it was removed, renamed
-    /// or replaced.
-    func isStill(at path: String) -> Bool
+    /// or replaced, and if the file has not been truncated to less than `count` bytes.
+    func isStill(at path: String, holding count: Int) -> Bool
     /// Truncates the file, or lengthens it with zeros.
     func resize(to count: Int) throws(DiskFault)
     /// Allocates room up to a size. New bytes read as zeros.
@@ -71,7 +71,7 @@ package protocol DiskFile: AnyObject {
 }
 
 extension DiskFile {
-    package func isStill(at path: String) -> Bool { true }
+    package func isStill(at path: String, holding count: Int) -> Bool { true }
 
     package func append(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(DiskFault) {
         try write(bytes, at: offset)

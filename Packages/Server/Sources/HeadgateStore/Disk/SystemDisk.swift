@@ -136,10 +136,10 @@ private final class SystemFile: DiskFile {
         return Int(status.st_size)
     }
 
-    func isStill(at path: String) -> Bool {
+    func isStill(at path: String, holding count: Int) -> Bool {
         var named = cdisk_identity()
         guard let own = identity, cdisk_identify(AT_FDCWD, path, &named) else { return false }
-        return (own.inode, own.major, own.minor) == (named.inode, named.major, named.minor)
+        return (own.inode, own.major, own.minor) == (named.inode, named.major, named.minor) && named.size >= count
     }
 
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws(DiskFault) -> Int {

@@ -175,9 +175,10 @@ final class SegmentLog {
         throw .gone
     }
 
-    /// True if the active segment's file still has its name.
+    /// True if the active segment's file still has its name and its size.
     var isInPlace: Bool {
-        (try? active.segment.open())?.isStill(at: files.path(active.segment.file.number)) ?? false
+        let file = active.segment.file
+        return (try? active.segment.open())?.isStill(at: files.path(file.number), holding: file.size) ?? false
     }
 
     private func apply(_ entry: LogEntry, at range: Range<Int>) {

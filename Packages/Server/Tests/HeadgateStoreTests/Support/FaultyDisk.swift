@@ -77,7 +77,7 @@ private final class FaultyFile: DiskFile {
 
     func size() throws(DiskFault) -> Int { try file.size() }
 
-    func isStill(at path: String) -> Bool { file.isStill(at: path) }
+    func isStill(at path: String, holding count: Int) -> Bool { file.isStill(at: path, holding: count) }
 
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws(DiskFault) -> Int {
         try file.read(into: buffer, at: offset)
