@@ -11,9 +11,9 @@ import Testing
             let arguments = ["--listen", socket, "--socket", console.daemon.socketPath]
             try await FullPipe().run("headgate-console", arguments) {
                 try await eventually("a socket") { FileManager.default.fileExists(atPath: socket) }
+                let words = "-s -o /dev/null -w %{http_code} http://localhost/healthz --unix-socket"
                 let answer = try await CommandLineTool.run(
-                    program: "/usr/bin/curl",
-                    ["-s", "--unix-socket", socket, "-o", "/dev/null", "-w", "%{http_code}", "http://localhost/healthz"],
+                    program: "/usr/bin/curl", words.split(separator: " ").map(String.init) + [socket],
                     in: scene.directory.path("."))
                 #expect(answer.output == "503")
             }
