@@ -12,6 +12,7 @@ struct InputLines {
     }
 
     private let longest: Int
+    private let dropsUnendedLine: Bool
     private var bytes: [UInt8] = []
     private var start = 0
     /// The index up to which there is no LF.
@@ -20,9 +21,12 @@ struct InputLines {
     private var skips = false
     private(set) var isAtEnd = false
 
-    /// Makes a reader of lines with at most this many bytes.
-    init(longest: Int = 16 << 20) {
+    /// - Parameters:
+    ///   - longest: the most bytes of a line.
+    ///   - dropsUnendedLine: true if a last line without its end is no line.
+    init(longest: Int = 16 << 20, dropsUnendedLine: Bool = false) {
         self.longest = longest
+        self.dropsUnendedLine = dropsUnendedLine
     }
 
     /// Adds bytes of the input. An empty array marks the end.
@@ -58,7 +62,7 @@ struct InputLines {
     private mutating func unendedLine() -> Line? {
         searched = bytes.count
         if isAtEnd {
-            guard start < bytes.count || skips else { return nil }
+            guard !dropsUnendedLine, start < bytes.count || skips else { return nil }
             defer { start = bytes.count }
             return take(bytes[start...])
         }

@@ -8,6 +8,8 @@ import HeadgateWire
 final class LineSender {
     /// Called with the number and the event of each line before it is sent.
     var whenSent: ((Int, EventText) -> Void)?
+    /// Called with each line. Returns true for a line that an earlier run has sent.
+    var isSettled: (([UInt8]) -> Bool)?
     /// Called when a line was answered.
     var whenAnswered: (() -> Void)?
 
@@ -18,7 +20,7 @@ final class LineSender {
     private let reader: InputReader
     private let format: LineFormat
     private let scanner = JSONScanner()
-    private var lines = InputLines()
+    private var lines: InputLines
     private var report = SendReport()
     private var fault: (any Error)?
     private var isReading = false
@@ -52,6 +54,8 @@ final class LineSender {
     ) throws {
         self.format = format
         self.loop = loop
+        // `journalctl` may be ended in the middle of an entry. The next run sends that entry.
+        lines = InputLines(dropsUnendedLine: format.syntax == .journal)
         terminal = invocation.terminal
         printsAnswers = invocation.arguments.has(.json)
         connection = invocation.connection(on: loop, reconnectingFor: patience)
@@ -127,7 +131,7 @@ final class LineSender {
 
     private func send(_ line: InputLines.Line) {
         lastLine = line.number
-        if let bytes = line.bytes, format.isOwn(bytes) { return }
+        if let bytes = line.bytes, format.isOwn(bytes) || isSettled?(bytes) == true { return }
         do throws(LineFormat.Fault) {
             guard let bytes = line.bytes else { throw .event(.unreadable(.tooLarge)) }
             let event = try format.read(bytes, scanner: scanner)

@@ -60,20 +60,46 @@ struct JournalEntry: Equatable {
     private static let priorities = ["emerg", "alert", "crit", "err", "warning", "notice", "info", "debug"]
 }
 
-/// The position in the journal after which a run goes on.
-struct JournalPosition: StoredPosition, Equatable {
-    var cursor: String
-
-    init(cursor: String) {
-        self.cursor = cursor
-    }
+/// The position in the journal from which a run goes on.
+enum JournalPosition: StoredPosition, Equatable {
+    /// The time of the first start, while no entry is settled.
+    case time(Timestamp)
+    /// The last settled entry.
+    case entry(cursor: String)
 
     init?(_ kept: DataObject) {
-        guard kept.get(key: "version") == 1, let cursor: String = kept.get(key: "cursor") else { return nil }
-        self.cursor = cursor
+        guard kept.get(key: "version") == 1 else { return nil }
+        if let cursor: String = kept.get(key: "cursor") {
+            self = .entry(cursor: cursor)
+        } else if let text: String = kept.get(key: "since"), let time = Timestamp(rfc3339: text) {
+            self = .time(time)
+        } else {
+            return nil
+        }
     }
 
-    var kept: DataObject { ["version": 1, "cursor": .string(cursor)] }
+    var kept: DataObject {
+        switch self {
+        case .time(let time): ["version": 1, "since": .string(time.text)]
+        case .entry(let cursor): ["version": 1, "cursor": .string(cursor)]
+        }
+    }
+
+    /// The option with which `journalctl` begins here. It shows the last settled entry again, if the journal still has it.
+    /// (`--after-cursor` of systemd 252 leaves out the next entry if the journal has it no more, and `--lines=0` leaves out
+    /// entries if no earlier one matches.)
+    var option: String {
+        switch self {
+        case .time(let time): "--since=@\(time.milliseconds)ms"
+        case .entry(let cursor): "--cursor=\(cursor)"
+        }
+    }
+
+    /// Returns true if a line of `journalctl` is the last settled entry.
+    func isEntry(_ line: [UInt8]) -> Bool {
+        guard case .entry(let cursor) = self else { return false }
+        return line.firstRange(of: Array("\"__CURSOR\":\"\(cursor)\"".utf8)) != nil
+    }
 }
 
 /// The entries whose lines are not settled yet. A pure value.
@@ -86,11 +112,11 @@ struct JournalCursors {
     }
 
     /// Forgets the entries up to a line.
-    /// - Returns: the position behind them, or nil if there are none.
+    /// - Returns: the position of the last of them, or nil if there are none.
     mutating func settle(through line: Int) -> JournalPosition? {
         let count = entries.count { $0.line <= line }
         guard count > 0 else { return nil }
         defer { entries.removeFirst(count) }
-        return JournalPosition(cursor: entries[count - 1].cursor)
+        return .entry(cursor: entries[count - 1].cursor)
     }
 }

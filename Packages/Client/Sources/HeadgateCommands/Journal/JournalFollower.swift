@@ -5,8 +5,8 @@ import HeadgateTransport
 /// Tracks the entries of systemd's journal, each once, and stores its position (Behaviour L1).
 ///
 /// `journalctl` reads the journal and follows it. It is on every machine with a journal, knows all of the journal's formats,
-/// and takes the matches as they are. After a kill the entries behind the stored position are sent again under the same ids,
-/// which the daemon recognises.
+/// and takes the matches as they are. After a kill the entries behind the stored position are sent again under
+/// the same ids, which the daemon recognises.
 final class JournalFollower {
     private let loop: EventLoop
     private let sender: LineSender
@@ -56,12 +56,18 @@ final class JournalFollower {
 
     /// Runs until it is stopped, or `journalctl` ends.
     func run() throws -> ExitCode {
-        kept = try state.load()
+        let start = try startPosition()
         timer = LoopTimer(on: loop) { [self] in timeIsUp() }
         signals = try LoopSignal.ofStops(on: loop) { [self] in stop() }
         sender.whenSent = { [self] line, event in if let id = event.usualID { cursors.note(id, of: line) } }
         sender.whenAnswered = { [self] in if timer?.deadline == nil { timer?.arm(after: Self.interval) } }
-        try follow(after: kept)
+        // Only the first line can be the entry at which the run starts.
+        var isFirst = true
+        sender.isSettled = { line in
+            defer { isFirst = false }
+            return isFirst && start.isEntry(line)
+        }
+        try follow(from: start)
         defer { (timer, signals) = (nil, []) }
         let code = try sender.run()
         try save()
@@ -71,11 +77,23 @@ final class JournalFollower {
         return code
     }
 
-    /// Starts `journalctl` behind a position, or with entries from now on.
-    private func follow(after position: JournalPosition?) throws {
-        let start = position.map { ["--no-tail", "--after-cursor=\($0.cursor)"] } ?? ["--lines=0"]
+    /// Returns the stored position. At the first start it stores the time: what the journal receives from now on is tracked,
+    /// also if this run ends before the first entry.
+    private func startPosition() throws -> JournalPosition {
+        kept = try state.load()
+        if let kept { return kept }
+        let start = JournalPosition.time(loop.wallNow)
+        try state.save(start)
+        kept = start
+        return start
+    }
+
+    /// Starts `journalctl` at a position.
+    private func follow(from start: JournalPosition) throws {
         // With --follow alone journalctl leaves out entries of earlier boots, which may lie behind the position.
-        let options = ["--follow", "--merge", "--output=json", "--all", "--quiet", "--no-pager"] + start
+        let options = [
+            "--follow", "--merge", "--output=json", "--all", "--quiet", "--no-pager", "--no-tail", start.option,
+        ]
         let command = ["journalctl"] + options + ["--"] + matches
         guard let output = writing?.number else { return }
         program = try LoopProgram(command, input: try MemoryFile([]), output: output, on: loop) { [self] in ended($0) }

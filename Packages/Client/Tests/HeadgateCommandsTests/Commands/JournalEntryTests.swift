@@ -39,9 +39,9 @@ import Testing
         #expect(cursors.settle(through: 5) == nil)
         for line in [1, 2, 4] { cursors.note("c\(line)", of: line) }
         #expect(cursors.settle(through: 0) == nil)
-        #expect(cursors.settle(through: 3) == JournalPosition(cursor: "c2"))
+        #expect(cursors.settle(through: 3) == .entry(cursor: "c2"))
         #expect(cursors.settle(through: 3) == nil)
-        #expect(cursors.settle(through: 4) == JournalPosition(cursor: "c4"))
+        #expect(cursors.settle(through: 4) == .entry(cursor: "c4"))
     }
 
     @Test("Entries of Headgate's own programs are skipped, and entries that only name them are tracked")
@@ -55,9 +55,23 @@ import Testing
 
     @Test("A stored position is read again, and nothing else is taken for one")
     func stored() {
-        let position = JournalPosition(cursor: "s=1;i=2")
-        #expect(JournalPosition(position.kept) == position)
+        for position in [JournalPosition.entry(cursor: "s=1;i=2"), .time(Timestamp(milliseconds: 1_700_000_000_007))] {
+            #expect(JournalPosition(position.kept) == position)
+        }
         #expect(JournalPosition(["version": 2, "cursor": "c"]) == nil)
+        #expect(JournalPosition(["version": 1, "since": "now"]) == nil)
         #expect(JournalPosition(FollowerPosition(.init(device: 1, inode: 2), prefix: "p").kept) == nil)
+    }
+
+    @Test(
+        "journalctl begins at the last settled entry, which is known by its cursor, or at the time of the first start")
+    func starts() {
+        let entry = JournalPosition.entry(cursor: "s=1;i=2")
+        #expect(entry.option == "--cursor=s=1;i=2")
+        #expect(entry.isEntry(Array(#"{"MESSAGE":"x","__CURSOR":"s=1;i=2"}"#.utf8)))
+        #expect(!entry.isEntry(Array(#"{"MESSAGE":"x","__CURSOR":"s=1;i=21"}"#.utf8)))
+        let time = JournalPosition.time(Timestamp(milliseconds: 1_700_000_000_007))
+        #expect(time.option == "--since=@1700000000007ms")
+        #expect(!time.isEntry(Array(#"{"__CURSOR":"s=1;i=2"}"#.utf8)))
     }
 }

@@ -245,6 +245,15 @@ import Testing
         none.append([])
         #expect(none.next() == nil)
     }
+
+    @Test("A last line without its end can be left out: its writer may have been ended in the middle")
+    func unended() {
+        var lines = InputLines(dropsUnendedLine: true)
+        lines.append(Array("one\ntw".utf8))
+        #expect(lines.next() == InputLines.Line(number: 1, bytes: Array("one".utf8)))
+        lines.append([])
+        #expect(lines.next() == nil && lines.isAtEnd)
+    }
 }
 
 @Suite struct EventDataTests {
