@@ -161,9 +161,9 @@ public enum ErrorReason: String, Sendable, CaseIterable {
     case timeout
     /// Boards wait for each other in a cycle, or too deep.
     case activationCycle = "activation_cycle"
-    /// A limit of the connection or of the service was reached.
+    /// A limit of the connection or of the daemon was reached.
     case limit
-    /// The service is stopping and accepts nothing new.
+    /// The daemon is stopping and accepts nothing new.
     case shuttingDown = "shutting_down"
     /// The settings were refused as a whole. The faults say why.
     case invalidSettings = "invalid_settings"
@@ -183,7 +183,7 @@ public enum ErrorReason: String, Sendable, CaseIterable {
         case .timeout: "timed out"
         case .activationCycle: "activation cycle"
         case .limit: "limit exceeded"
-        case .shuttingDown: "the service is shutting down"
+        case .shuttingDown: "the daemon is shutting down; send the call again on the next connection"
         case .invalidSettings: "invalid settings"
         }
     }
