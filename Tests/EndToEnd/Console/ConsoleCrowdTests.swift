@@ -21,7 +21,7 @@ import Testing
 
             try raiseDescriptorLimit()
             var crowd: [ConsoleConnection] = []
-            for _ in 1...Self.most + 50 {
+            for _ in 1...Self.most + 300 {
                 let connection = try await ConsoleConnection(port: console.port)
                 try await connection.send(text: "GET / HT")
                 crowd.append(connection)

@@ -20,9 +20,13 @@ struct OpenConnections<ID: Hashable> {
         /// The time of the phase's end at the latest.
         var deadline: Duration
         var hasSession = false
+        /// True if the connection makes room for another one.
+        var isLeaving = false
     }
 
     private var connections: [ID: Connection] = [:]
+    /// The number of connections that make room and are still open.
+    private var leaving = 0
     private var next = 0
 
     init(most: Int, patience: Duration) {
@@ -36,12 +40,18 @@ struct OpenConnections<ID: Hashable> {
     func phase(of id: ID) -> Phase? { connections[id]?.phase }
 
     /// Adds a connection.
-    /// - Returns: the connection to close if there are too many: the oldest one without a session.
+    /// - Returns: the connection to close if there are too many: the oldest one without a session. Each call returns
+    ///   another one, because several connections may be opened before the first of them is closed.
     mutating func opened(_ id: ID, at now: Duration) -> ID? {
         next += 1
         connections[id] = Connection(number: next, phase: .head, deadline: now + patience)
-        guard connections.count > most else { return nil }
-        return connections.filter { !$0.value.hasSession }.min { $0.value.number < $1.value.number }?.key
+        guard connections.count - leaving > most else { return nil }
+        let surplus = connections.filter { !$0.value.hasSession && !$0.value.isLeaving }
+            .min { $0.value.number < $1.value.number }?.key
+        guard let surplus else { return nil }
+        connections[surplus]?.isLeaving = true
+        leaving += 1
+        return surplus
     }
 
     /// A connection has reached a part of a request.
@@ -53,7 +63,9 @@ struct OpenConnections<ID: Hashable> {
     /// A connection's client has a session or the token.
     mutating func signedIn(_ id: ID) { connections[id]?.hasSession = true }
 
-    mutating func closed(_ id: ID) { connections[id] = nil }
+    mutating func closed(_ id: ID) {
+        if connections.removeValue(forKey: id)?.isLeaving == true { leaving -= 1 }
+    }
 
     /// Returns the connections whose head or body has taken too long.
     func overdue(at now: Duration) -> [ID] {

@@ -38,4 +38,14 @@ struct OpenConnectionsTests {
         let third = open.opened(5, at: .zero)
         #expect(third == 5)
     }
+
+    @Test("O3: each connection over the limit closes another one, also before the first of them is closed")
+    func burst() {
+        var open = connections()
+        let surplus = (1...9).map { open.opened($0, at: .zero) }
+        #expect(surplus == [nil, nil, nil, 1, 2, 3, 4, 5, 6])
+        for id in 1...6 { open.closed(id) }
+        let next = open.opened(10, at: .zero)
+        #expect(next == 7 && open.count == 4)
+    }
 }
