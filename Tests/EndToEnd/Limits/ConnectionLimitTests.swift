@@ -23,6 +23,8 @@ import Testing
                 #expect(error["id"] == .null)
                 #expect(error["error"]["code"] == -32_000)
                 #expect(error["error"]["data"]["reason"] == "limit")
+                let message = error["error"]["message"].string ?? ""
+                #expect(limits.members.keys.allSatisfy { message.contains($0) }, "\(message)")
                 #expect(try await late.nextLine() == nil)
             }
             for client in clients { #expect(try await client.result("ping") == [:]) }

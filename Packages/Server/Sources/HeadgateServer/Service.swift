@@ -239,7 +239,10 @@ final class Service {
         guard sessions.hasRoom(for: caller) else {
             sessions.counters.count(.rejectedConnections)
             session.sendError(
-                RPCError(.limit, "too many connections: see limits.max_connections in the daemon's settings"))
+                RPCError(
+                    .limit,
+                    "too many connections: see limits.max_connections and max_connections_per_uid in the settings"
+                ))
             return connection.closeAfterFlush()
         }
         sessions.add(session)
