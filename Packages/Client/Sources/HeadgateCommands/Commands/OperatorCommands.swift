@@ -100,11 +100,12 @@ extension Command {
 
     private static let to = Option(
         "--to", value: "WHEN", "the start: a sequence number, a time (RFC 3339), or an age like -2h or -1d (required)")
+    private static let dryRun = Option("--dry-run", "count the events, and rewind nothing")
 
     /// The command `headgate rewind`.
     static let rewind = Command(
         name: "rewind", summary: "Send a dispatcher's retained events again, from a sequence number or time on.",
-        operands: [Operand("ID")], options: [to, .json],
+        operands: [Operand("ID")], options: [to, dryRun, .json],
         notes: "The daemon keeps delivered events only if `store.retain` is set."
     ) { invocation in
         let id = invocation.arguments.operands[0]
@@ -112,15 +113,14 @@ extension Command {
             throw UsageError(message: "rewind: --to WHEN is missing", command: "rewind")
         }
         let target: DataItem = Int(when).flatMap { $0 >= 0 ? .number(DataNumber($0)) : nil } ?? .string(when)
-        let params: DataObject = ["id": .string(id), "to": target]
+        var params: DataObject = ["id": .string(id), "to": target]
+        if invocation.arguments.has(dryRun) { params["dry_run"] = true }
         let answer = try invocation.ask([Question(method: "dispatcher.rewind", params: params)])[0]
-        let count = answer.get(key: "events", as: Int.self) ?? 0
-        let first = answer.get(key: "first_seq", as: Int.self) ?? 0
-        let isComplete = answer.get(key: "complete", as: Bool.self) ?? true
-        let note =
-            isComplete ? "" : "The store retains no delivered events (`store.retain`), so some events may be missing.\n"
+        let text = RewindText(answer)
         try invocation.show(
-            answer, else: "\(id) is rewound to \(first): \(Quantity.counted(count, "event")) pending again.\n\(note)")
+            answer,
+            else: "\(invocation.arguments.has(dryRun) ? text.preview(of: id) : text.done(id))\n"
+                + (text.warning.map { $0 + "\n" } ?? ""))
         return .success
     }
 

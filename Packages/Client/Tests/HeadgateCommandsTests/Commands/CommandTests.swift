@@ -18,6 +18,10 @@ import Testing
             (["retry", "collect"], "dispatcher.retry", ["id": "collect"]),
             (["rewind", "collect", "--to", "-2h"], "dispatcher.rewind", ["id": "collect", "to": "-2h"]),
             (["rewind", "collect", "--to", "17"], "dispatcher.rewind", ["id": "collect", "to": 17]),
+            (
+                ["rewind", "collect", "--to", "17", "--dry-run"], "dispatcher.rewind",
+                ["id": "collect", "to": 17, "dry_run": true]
+            ),
             (["flush"], "flush", [:]), (["flushes"], "flush.list", [:]),
             (["flushes", "cancel", "f1"], "flush.cancel", ["flush": "f1"]),
             (["flush", "a", "b", "--timeout", "1.5"], "flush", ["dispatchers": ["a", "b"], "timeout_ms": 1_500]),

@@ -80,13 +80,15 @@ extension Headgate {
     /// - Parameters:
     ///   - id: the dispatcher's id.
     ///   - target: the place.
+    ///   - isDryRun: true if the events are only counted.
     ///   - then: gets the result, once the rewind survives a kill.
     /// - Returns: false if there is no such dispatcher. `then` is not called in that case.
     public func rewind(
-        _ id: String, to target: RewindTarget, then: @escaping (Result<RewindAnswer, RewindRefusal>) -> Void
+        _ id: String, to target: RewindTarget, isDryRun: Bool = false,
+        then: @escaping (Result<RewindAnswer, RewindRefusal>) -> Void
     ) -> Bool {
         guard dispatchers[id] != nil else { return false }
-        rewinds.rewind(id, to: target, then: then)
+        rewinds.rewind(id, to: target, isDryRun: isDryRun, then: then)
         return true
     }
 

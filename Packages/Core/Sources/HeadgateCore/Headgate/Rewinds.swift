@@ -2,7 +2,7 @@ import HeadgateData
 
 /// Rewinds dispatchers (Behaviour R2, R3), one rewind of a dispatcher at a time.
 ///
-/// A dispatcher first finishes what is in flight, and its settlements are written. Then the store makes events
+/// A dry run only counts the events. Otherwise a dispatcher first finishes what is in flight, and its settlements are written. Then the store makes events
 /// unsettled again and counts them, while nothing settles an event of the dispatcher. At last the dispatcher gets a new
 /// queue. A new dispatcher that starts at an earlier event is moved there in the same way (Behaviour R4).
 final class Rewinds {
@@ -20,6 +20,7 @@ final class Rewinds {
     private struct Rewind {
         let id: String
         let target: RewindTarget
+        let isDryRun: Bool
         let then: (Result<RewindAnswer, RewindRefusal>) -> Void
     }
 
@@ -27,11 +28,12 @@ final class Rewinds {
         (self.events, self.dispatchers, self.settlements) = (events, dispatchers, settlements)
     }
 
-    /// Rewinds a dispatcher. `then` is called later.
+    /// Rewinds a dispatcher, or only counts the events. `then` is called later.
     func rewind(
-        _ id: String, to target: RewindTarget, then: @escaping (Result<RewindAnswer, RewindRefusal>) -> Void
+        _ id: String, to target: RewindTarget, isDryRun: Bool,
+        then: @escaping (Result<RewindAnswer, RewindRefusal>) -> Void
     ) {
-        let rewind = Rewind(id: id, target: target, then: then)
+        let rewind = Rewind(id: id, target: target, isDryRun: isDryRun, then: then)
         guard events.store.canRewind else { return refuse(rewind, .unsupported(store: events.store.kind)) }
         // Accepted events that are being stored are part of the queue.
         events.whenCommitted { [weak self] _ in self?.begin(rewind) }
@@ -39,8 +41,11 @@ final class Rewinds {
 
     private func begin(_ rewind: Rewind) {
         guard let dispatcher = dispatchers[rewind.id] else { return refuse(rewind, .dispatcherRemoved) }
-        guard !dispatcher.isRewinding else { return waiting[rewind.id, default: []].append(rewind) }
+        guard !dispatcher.isRewinding || rewind.isDryRun else { return waiting[rewind.id, default: []].append(rewind) }
         if let refusal = refusal(of: rewind.target) { return refuse(rewind, refusal) }
+        guard !rewind.isDryRun else {
+            return settlements.whenWritten { [weak self] in self?.written($0, rewind, dispatcher) }
+        }
         dispatcher.beginRewind { [weak self] isQuiet in
             guard isQuiet else { return rewind.then(.failure(.dispatcherRemoved)) }
             self?.settlements.whenWritten { self?.written($0, rewind, dispatcher) }
@@ -60,7 +65,7 @@ final class Rewinds {
     private func written(_ fault: StoreFault?, _ rewind: Rewind, _ dispatcher: Dispatcher) {
         guard fault == nil else { return end(rewind, dispatcher, .store) }
         let (number, replay) = (dispatcher.number, nextReplay(of: dispatcher))
-        let request = RewindRequest(number, to: rewind.target.start(in: events)) { first in
+        let request = RewindRequest(number, to: rewind.target.start(in: events), isDryRun: rewind.isDryRun) { first in
             [Replay.name(of: number): replay.beginning(at: first).kept]
         }
         events.store.rewind(request) { [weak self] result in
@@ -87,12 +92,12 @@ final class Rewinds {
     private func apply(_ queue: RewoundQueue, _ replay: Replay, _ rewind: Rewind, _ dispatcher: Dispatcher) {
         guard dispatchers.there(rewind.id) === dispatcher else { return refuse(rewind, .dispatcherRemoved) }
         let before = dispatcher.unsettled.events
+        let answer = RewindAnswer(
+            firstSequenceNumber: queue.first, events: max(0, queue.unsettled.total.events - before),
+            isComplete: queue.isComplete, received: queue.receipts.map { time($0.lowerBound)...time($0.upperBound) })
+        guard !rewind.isDryRun else { return rewind.then(.success(answer)) }
         move(dispatcher, to: queue, replay, isStart: false)
-        rewind.then(
-            .success(
-                RewindAnswer(
-                    firstSequenceNumber: queue.first, events: max(0, queue.unsettled.total.events - before),
-                    isComplete: queue.isComplete)))
+        rewind.then(.success(answer))
         beginNext(rewind.id)
     }
 
@@ -112,13 +117,16 @@ final class Rewinds {
 
     /// Returns the oldest kept event with the time of its receipt by the wall clock.
     private func start(_ kept: KeptEvent) -> RewindRefusal.KeptEvent {
-        let ago = events.presentStamp() - kept.receivedStamp
-        return RewindRefusal.KeptEvent(
-            sequenceNumber: kept.sequenceNumber,
-            time: Timestamp(milliseconds: events.scheduler.wall.milliseconds - ago))
+        RewindRefusal.KeptEvent(sequenceNumber: kept.sequenceNumber, time: time(kept.receivedStamp))
+    }
+
+    /// Returns the wall-clock time of a time on the age scale.
+    private func time(_ stamp: Int64) -> Timestamp {
+        Timestamp(milliseconds: events.scheduler.wall.milliseconds - (events.presentStamp() - stamp))
     }
 
     private func end(_ rewind: Rewind, _ dispatcher: Dispatcher, _ refusal: RewindRefusal) {
+        guard !rewind.isDryRun else { return rewind.then(.failure(refusal)) }
         dispatcher.endRewind()
         rewind.then(.failure(refusal))
         beginNext(rewind.id)
@@ -133,7 +141,7 @@ final class Rewinds {
 
     private func refuse(_ rewind: Rewind, _ refusal: RewindRefusal) {
         events.scheduler.soon { rewind.then(.failure(refusal)) }
-        if case .dispatcherRemoved = refusal { beginNext(rewind.id) }
+        if case .dispatcherRemoved = refusal, !rewind.isDryRun { beginNext(rewind.id) }
     }
 }
 
@@ -238,7 +246,7 @@ public struct DispatcherStarted: Sendable, Equatable {
     public var events: Int
 }
 
-/// The result of a rewind.
+/// The result of a rewind, or of its dry run.
 public struct RewindAnswer: Sendable, Equatable {
     /// The first event that is pending again.
     public var firstSequenceNumber: SequenceNumber
@@ -246,6 +254,9 @@ public struct RewindAnswer: Sendable, Equatable {
     public var events: Int
     /// False if nothing is retained, so that some events may be missing (Behaviour R5).
     public var isComplete: Bool
+    /// The times at which the first and the last stored event from the start on were received, by the wall clock; nil if
+    /// there are none.
+    public var received: ClosedRange<Timestamp>?
 }
 
 /// The reason why a dispatcher was not rewound (Behaviour R3).

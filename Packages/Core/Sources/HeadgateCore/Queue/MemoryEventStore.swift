@@ -247,19 +247,27 @@ public final class MemoryEventStore: EventStore {
         let range = RewindRange(givenUpThrough: retention == nil ? nil : givenUpThrough, oldest: oldest)
         guard range.allows(request.start) else { return .success(.notRetained(oldest)) }
         let first = first(request.start)
-        state.routes.merge(request.routes) { $1 }
-        for each in state.dispatchers.indices {
-            state.dispatchers[each].settled = settled(of: state.dispatchers[each])
+        var rewound = state.dispatchers[index]
+        rewound.settled = settled(of: rewound).through(first - 1)
+        if !request.isDryRun {
+            state.routes.merge(request.routes) { $1 }
+            for each in state.dispatchers.indices {
+                state.dispatchers[each].settled = settled(of: state.dispatchers[each])
+            }
+            state.dispatchers[index] = rewound
+            trimmedThrough = min(trimmedThrough, rewound.settled.position)
+            state.kept.merge(request.marks(first)) { $1 }
         }
-        let settled = state.dispatchers[index].settled.through(first - 1)
-        state.dispatchers[index].settled = settled
-        trimmedThrough = min(trimmedThrough, settled.position)
-        state.kept.merge(request.marks(first)) { $1 }
         return .success(
             .rewound(
                 RewoundQueue(
-                    first: first, settled: settled, unsettled: unsettled(of: state.dispatchers[index]),
-                    isComplete: range.isComplete(from: first))))
+                    first: first, settled: rewound.settled, unsettled: unsettled(of: rewound),
+                    isComplete: range.isComplete(from: first), receipts: receipts(from: first))))
+    }
+
+    private func receipts(from first: SequenceNumber) -> ClosedRange<Int64>? {
+        let receipts = chunks.joined().filter { $0.sequenceNumber >= first }.map(\.receivedStamp)
+        return receipts.min().map { $0...(receipts.max() ?? $0) }
     }
 
     /// The events that a dispatcher has settled. An event that no dispatcher needs counts as settled by all of them.

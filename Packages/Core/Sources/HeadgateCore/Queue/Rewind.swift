@@ -16,6 +16,8 @@ public struct RewindRequest: Sendable {
     public let start: Start
     /// Routes that are others from now on; none for a dispatcher that the routes of older events name already.
     public let routes: [RouteNumber: [DispatcherNumber]]
+    /// True if the store only counts the events, and changes nothing.
+    public let isDryRun: Bool
     /// Returns small values that the store keeps with the rewind, by their names. The parameter is the first event that
     /// is unsettled again.
     public let marks: @Sendable (SequenceNumber) -> [String: [UInt8]]
@@ -30,15 +32,17 @@ public struct RewindRequest: Sendable {
 
     public init(
         _ dispatcher: DispatcherNumber, to start: Start, routes: [RouteNumber: [DispatcherNumber]] = [:],
+        isDryRun: Bool = false,
         marks: @escaping @Sendable (SequenceNumber) -> [String: [UInt8]] = { _ in [:] }
     ) {
-        (self.dispatcher, self.start, self.routes, self.marks) = (dispatcher, start, routes, marks)
+        (self.dispatcher, self.start, self.routes) = (dispatcher, start, routes)
+        (self.isDryRun, self.marks) = (isDryRun, marks)
     }
 }
 
 /// A store's answer to a rewind.
 public enum RewindOutcome: Sendable, Equatable {
-    /// The dispatcher is rewound, and that survives a crash of the process.
+    /// The dispatcher is rewound, and that survives a crash of the process. After a dry run it would be rewound so.
     case rewound(RewoundQueue)
     /// Events from the start on are no longer kept. Nothing is changed.
     case notRetained(KeptEvent?)
@@ -55,9 +59,16 @@ public struct RewoundQueue: Sendable, Equatable {
     /// False if some of the events may be missing, because the store kept only those that a dispatcher had not settled
     /// (Behaviour R5).
     public var isComplete: Bool
+    /// The receipts of the stored events from the first one on, of all dispatchers, on the age scale in milliseconds; nil
+    /// if there are none.
+    public var receipts: ClosedRange<Int64>?
 
-    public init(first: SequenceNumber, settled: Settled, unsettled: RouteTallies, isComplete: Bool) {
-        (self.first, self.settled, self.unsettled, self.isComplete) = (first, settled, unsettled, isComplete)
+    public init(
+        first: SequenceNumber, settled: Settled, unsettled: RouteTallies, isComplete: Bool,
+        receipts: ClosedRange<Int64>?
+    ) {
+        (self.first, self.settled, self.unsettled) = (first, settled, unsettled)
+        (self.isComplete, self.receipts) = (isComplete, receipts)
     }
 }
 

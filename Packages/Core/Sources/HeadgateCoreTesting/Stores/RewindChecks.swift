@@ -25,6 +25,16 @@ extension EventStoreConformance {
             try bench.expect(bench.rewound(to: .receipt(2_000)).first, is: 3, "the first event")
             try bench.expect(bench.rewound(to: .receipt(3_001)).first, is: 7, "the first event")
         },
+        rewindCheck("R2: a dry run answers like the rewind, and changes nothing") { bench in
+            try bench.settleAll(1...6)
+            let queue = try bench.rewound(to: .sequenceNumber(3), isDryRun: true)
+            try bench.expect(queue.receipts, is: 2_000...3_000, "the receipts")
+            let state = try bench.reopen()
+            try bench.expect(state.unsettled[1]?.total.events ?? 0, is: 0, "what is unsettled")
+            try bench.expect(state.kept["mark"], is: nil, "the mark")
+            try bench.expect(bench.rewound(to: .sequenceNumber(3)), is: queue, "the rewind")
+            try bench.expect(bench.rewound(to: .sequenceNumber(7), isDryRun: true).receipts, is: nil, "the receipts")
+        },
         rewindCheck("R2: another dispatcher's settlements stay, whether it has said them or not") { bench in
             try bench.write(.dispatcher(.at(0, number: 2, id: "archive")))
             try bench.settleAll(1...6, routes: [1: [1, 2]])
@@ -79,13 +89,13 @@ extension StoreBench {
         try write(.settled(1, Settled(through: numbers.upperBound)), .trim(through: numbers.upperBound))
     }
 
-    fileprivate func rewind(to start: RewindRequest.Start) throws -> RewindOutcome {
-        let request = RewindRequest(1, to: start) { ["mark": [UInt8(truncatingIfNeeded: $0)]] }
+    fileprivate func rewind(to start: RewindRequest.Start, isDryRun: Bool = false) throws -> RewindOutcome {
+        let request = RewindRequest(1, to: start, isDryRun: isDryRun) { ["mark": [UInt8(truncatingIfNeeded: $0)]] }
         return try (answer { store.rewind(request, then: $0) } as Result).get()
     }
 
-    fileprivate func rewound(to start: RewindRequest.Start) throws -> RewoundQueue {
-        guard case .rewound(let queue) = try rewind(to: start) else {
+    fileprivate func rewound(to start: RewindRequest.Start, isDryRun: Bool = false) throws -> RewoundQueue {
+        guard case .rewound(let queue) = try rewind(to: start, isDryRun: isDryRun) else {
             throw EventStoreConformance.Failure(description: "the rewind is refused")
         }
         return queue

@@ -16,14 +16,19 @@ import Testing
         GateBench(limits: limits, reply: { _ in .delivered })
     }
 
+    /// Returns the result without the times of receipt.
     @discardableResult
     private func rewind(
-        _ bench: GateBench, _ id: String = "collect", to target: RewindTarget
+        _ bench: GateBench, _ id: String = "collect", to target: RewindTarget, isDryRun: Bool = false
     ) -> Result<RewindAnswer, RewindRefusal>? {
         var result: Result<RewindAnswer, RewindRefusal>?
-        #expect(bench.gate.rewind(id, to: target) { result = $0 })
+        #expect(bench.gate.rewind(id, to: target, isDryRun: isDryRun) { result = $0 })
         bench.settle()
-        return result
+        return result?.map { answer(in: $0) }
+    }
+
+    private func answer(in whole: RewindAnswer) -> RewindAnswer {
+        answer(whole.firstSequenceNumber, whole.events, isComplete: whole.isComplete)
     }
 
     private func answer(_ first: SequenceNumber, _ events: Int, isComplete: Bool = true) -> RewindAnswer {
@@ -71,6 +76,39 @@ import Testing
             rewind(bench, to: .time(Timestamp(milliseconds: start.milliseconds + 15_000))) == .success(answer(3, 2)))
         #expect(rewind(bench, to: .back(.seconds(35))) == .success(answer(2, 3)))
         #expect(rewind(bench, to: .back(.seconds(1))) == .success(answer(5, 0)))
+    }
+
+    @Test("R2: a dry run counts the events at once, says when they were received, and changes nothing")
+    func dryRun() throws {
+        let bench = bench()
+        let start = bench.scheduler.wall
+        for _ in 1...3 {
+            bench.track(1)
+            bench.advance(by: .seconds(10))
+        }
+        var result: Result<RewindAnswer, RewindRefusal>?
+        #expect(bench.gate.rewind("collect", to: .back(.seconds(25)), isDryRun: true) { result = $0 })
+        bench.settle()
+        let received = [10_000, 20_000].map { Timestamp(milliseconds: start.milliseconds + $0) }
+        #expect(
+            try result?.get()
+                == RewindAnswer(
+                    firstSequenceNumber: 2, events: 2, isComplete: true, received: received[0]...received[1]))
+        #expect(bench.sender.delivered == [1, 2, 3] && bench.summary().counters[.rewinds] == 0)
+        #expect(rewind(bench, to: .sequenceNumber(4), isDryRun: true) == .failure(.future))
+        #expect(rewind(bench, to: .back(.seconds(25))) == .success(answer(2, 2)))
+    }
+
+    @Test("R2: a dry run waits for no batch, and delays no rewind")
+    func dryRunInFlight() {
+        let bench = GateBench(limits: RewindTests.retaining)
+        bench.track(2)
+        #expect(rewind(bench, to: .sequenceNumber(1), isDryRun: true) == .success(answer(1, 0)))
+        #expect(rewind(bench, to: .sequenceNumber(1)) == nil)
+        #expect(rewind(bench, to: .sequenceNumber(1), isDryRun: true) == .success(answer(1, 0)))
+        bench.sender.answer()
+        bench.settle()
+        #expect(bench.sender.sent == [[1, 2], [1, 2]])
     }
 
     @Test("R2: batches in flight are finished before the rewind")

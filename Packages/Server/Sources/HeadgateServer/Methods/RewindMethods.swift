@@ -26,24 +26,29 @@ struct RewindMethods: MethodFamily {
         "Rewinds a dispatcher: delivered events that the store retains are sent again, from a given sequence number or time on.",
         Field("id", .string, "the dispatcher's id"),
         Field("to", target, "a sequence number, a time, or a duration back like \"-2h\""),
+        Field(optional: "dry_run", usually: false, "true: the events are counted, and nothing changes"),
         result: rewound.schema, reasons: [.notFound, .storage, .conflict, .cancelled]
-    ) { parts, call, id, target throws(RPCError) in
+    ) { parts, call, id, target, isDryRun throws(RPCError) in
         let (reply, caller) = (call.reply, call.session.caller)
-        let isKnown = parts.gate.rewind(id, to: target) { result in
+        let isKnown = parts.gate.rewind(id, to: target, isDryRun: isDryRun) { result in
             switch result {
             case .success(let answer):
-                parts.log.tell(
-                    .dispatcherRewound,
-                    [
-                        "dispatcher": .string(id), "seq": .number(DataNumber(Int(answer.firstSequenceNumber))),
-                        "events": .number(DataNumber(answer.events)),
-                        "uid": .number(DataNumber(Int(caller.credentials.uid))),
-                    ])
+                if !isDryRun { parts.note(answer, id, caller) }
                 reply.answer(rewound, answer)
             case .failure(let refusal): reply.fail(RPCError(refusal, of: id))
             }
         }
         guard isKnown else { throw .unknownDispatcher(id) }
+    }
+
+    private func note(_ answer: RewindAnswer, _ id: String, _ caller: Caller) {
+        log.tell(
+            .dispatcherRewound,
+            [
+                "dispatcher": .string(id), "seq": .number(DataNumber(Int(answer.firstSequenceNumber))),
+                "events": .number(DataNumber(answer.events)),
+                "uid": .number(DataNumber(Int(caller.credentials.uid))),
+            ])
     }
 
     private static let rewound = OutputShape<RewindAnswer>.object([
@@ -54,6 +59,12 @@ struct RewindMethods: MethodFamily {
         .required(
             "complete", .bool, \.isComplete,
             "false if the store retains no delivered events, so that some may be missing"),
+        .required(
+            "first_received_at", .nullable(.time), \.received?.lowerBound,
+            "the time at which the first stored event from there on was received; null if there is none"),
+        .required(
+            "last_received_at", .nullable(.time), \.received?.upperBound,
+            "the time at which the last stored event was received; null if there is none from there on"),
     ])
 
     static let methods = [rewind]

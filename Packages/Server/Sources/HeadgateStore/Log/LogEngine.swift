@@ -174,6 +174,7 @@ final class LogEngine {
 
     /// Makes a dispatcher's events unsettled again. A copy in progress would leave them out, so that it is dropped.
     func rewind(_ request: RewindRequest) -> Result<RewindOutcome, StoreFault> {
+        guard !request.isDryRun else { return attempt { () throws(DiskFault) in try log.rewind(request) } }
         endCopies()
         return attemptMakingRoom { () throws(DiskFault) in try log.rewind(request) }
     }

@@ -14,13 +14,14 @@ extension SegmentLog {
         rewound.settled = state.settled(of: dispatcher).through(first - 1)
         let routes = state.routes.merging(request.routes) { $1 }
         let unsettled = try BacklogCount.unsettled(of: [rewound], routes, in: segments, without: state.erased ?? [])
+        let queue = RewoundQueue(
+            first: first, settled: rewound.settled, unsettled: unsettled[request.dispatcher] ?? [:],
+            isComplete: range.isComplete(from: first), receipts: try receipts(from: first))
+        guard !request.isDryRun else { return .rewound(queue) }
         _ = try write([.changes(changes(request, rewound, first))])
         counts.rewound += 1
         if options.durability == .full { try sync() }
-        return .rewound(
-            RewoundQueue(
-                first: first, settled: rewound.settled, unsettled: unsettled[request.dispatcher] ?? [:],
-                isComplete: range.isComplete(from: first)))
+        return .rewound(queue)
     }
 
     /// Returns the changes of a rewind, which are made together.
@@ -50,16 +51,35 @@ extension SegmentLog {
             if case .sequenceNumber(let number) = start { return number }
             return state.lastSequenceNumber + 1
         }
+        return try event(in: { $0.ages.lastReceipt >= stamp }, where: { $0.receivedStamp >= stamp })?.sequenceNumber
+            ?? state.lastSequenceNumber + 1
+    }
+
+    /// Returns the receipts of the stored events from one on; nil if there are none.
+    private func receipts(from first: SequenceNumber) throws(DiskFault) -> ClosedRange<Int64>? {
+        guard let event = try event(in: { $0.last >= first }, where: { $0.sequenceNumber >= first }),
+            let last = segments.last(where: { !$0.index.blocks.isEmpty })?.index.blocks.last
+        else { return nil }
+        return event.receivedStamp...max(event.receivedStamp, last.span.ages.lastReceipt)
+    }
+
+    /// Returns the first stored event that meets a condition; nil if there is none.
+    /// - Parameter mayHold: returns false for blocks without such an event.
+    private func event(
+        in mayHold: (LogSpan) -> Bool, where isMeant: (StoredEvent) -> Bool
+    ) throws(DiskFault) -> KeptEvent? {
         for segment in segments {
-            for block in segment.index.blocks where block.span.ages.lastReceipt >= stamp {
-                var found: SequenceNumber?
+            for block in segment.index.blocks where mayHold(block.span) {
+                var found: KeptEvent?
                 try segment.visitGroups(block) { group in
                     guard found == nil, let events = group.chunk else { return }
-                    found = events.first { $0.receivedStamp >= stamp }?.sequenceNumber
+                    found = events.first(where: isMeant).map {
+                        KeptEvent($0.sequenceNumber, receivedStamp: $0.receivedStamp)
+                    }
                 }
                 if let found { return found }
             }
         }
-        return state.lastSequenceNumber + 1
+        return nil
     }
 }

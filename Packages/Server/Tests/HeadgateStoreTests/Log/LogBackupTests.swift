@@ -124,17 +124,20 @@ import Testing
         #expect(copy.append(Groups.of(1...3, newRoutes: [1: [1, 2]])) == nil)
     }
 
-    @Test("Backup: a rewind ends it, because the copy may lack events that are pending again")
+    @Test("Backup: a rewind ends it, because the copy may lack events that are pending again; its dry run does not")
     func rewind() throws {
         try open()
         scene.write(.retain(Retention()))
         append(1...30)
-        #expect(throws: StoreFault.self) {
+        func backUpWithRewind(isDryRun: Bool) throws {
             _ = try backUp { count in
                 guard count == 2 else { return }
-                _ = try scene.answer { scene.store.rewind(RewindRequest(1, to: .sequenceNumber(1)), then: $0) }.get()
+                let request = RewindRequest(1, to: .sequenceNumber(1), isDryRun: isDryRun)
+                _ = try scene.answer { scene.store.rewind(request, then: $0) }.get()
             }
         }
+        try backUpWithRewind(isDryRun: true)
+        #expect(throws: StoreFault.self) { try backUpWithRewind(isDryRun: false) }
     }
 
     @Test("Backup: `--verify` finds no damage in the copy")
