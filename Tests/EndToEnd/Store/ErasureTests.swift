@@ -81,6 +81,37 @@ import Testing
         }
     }
 
+    @Test("E1, E2: an erasure waits for a batch in flight, and status and the metrics say so meanwhile")
+    func progress() async throws {
+        try await withScene { scene in
+            let collector = try scene.collector()
+            let daemon = try await scene.daemon(sendingTo: collector)
+            func active() async throws -> JSON {
+                let metrics = try await daemon.ask("metrics")["metrics"].elements
+                return metrics.first { $0["name"] == "headgate_erasure_active" }?["samples"].elements.first?["value"]
+                    ?? .null
+            }
+            collector.answerAlways(.held)
+            try await daemon.track(1...1, data: ["user": "ada-lovelace"])
+            try await collector.requests(atLeast: 1)
+            #expect(try await daemon.ask("status")["store"]["erasure"] == .null)
+            #expect(try await active() == 0)
+            let client = try await daemon.connect()
+            let rule: JSON = ["operator": "equals", "path": "data.user", "value": "ada-lovelace"]
+            let call = try await client.request("store.erase", ["when": rule])
+            try await eventually("an erasure under way") {
+                try await daemon.ask("status")["store"]["erasure"].contains([
+                    "step": "erasing", "seq": 1, "last_seq": 1,
+                ])
+            }
+            #expect(try await active() == 1)
+            collector.release()
+            _ = try await client.answer(to: call)
+            #expect(try await daemon.ask("status")["store"]["erasure"] == .null)
+            #expect(try await active() == 0)
+        }
+    }
+
     @Test("E1: a wrong rule, and a store that cannot erase, are refused")
     func refusals() async throws {
         try await withScene { scene in

@@ -36,6 +36,9 @@ struct StatusMethods: MethodFamily {
         .required(
             "encryption", .nullable(ServiceEncryption.shape), { $0.encryption.status($0.gate.events.store) },
             "the encryption of the store; null if it has no keys"),
+        .required(
+            "erasure", .nullable(WatchMessages.erasure), \.gate.erasure,
+            "the erasure in progress; null if there is none"),
     ])
 
     /// The settled events that are kept (Behaviour R1).

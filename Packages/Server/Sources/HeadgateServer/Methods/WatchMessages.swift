@@ -26,7 +26,8 @@ enum WatchMessages {
         .required("last_error", .nullable(.text), \.lastError),
     ])
 
-    private static let erasure = OutputShape<ErasureProgress>.object([
+    /// The progress of an erasure, which `status` has as well.
+    static let erasure = OutputShape<ErasureProgress>.object([
         .required("step", .word, \.step),
         .required("events", .count, \.done.events, "the events erased, or counted, so far"),
         .required("dead_letters", .count, \.done.deadLetters),

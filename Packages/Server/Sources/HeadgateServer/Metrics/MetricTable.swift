@@ -178,6 +178,9 @@ enum MetricTable {
             .gauge, "headgate_store_retained_oldest_seconds",
             "Age of the oldest retained event, 0 without such an event", unit: .seconds
         ) { .seconds($0.store.oldestRetained ?? .zero) },
+        .one(
+            .gauge, "headgate_erasure_active", "1 during an erasure, until no file of the store has the events' bytes"
+        ) { .flag($0.store.isErasing) },
         .one(.gauge, "headgate_store_dead_letters", "Dead letters") { .whole($0.store.letters.events) },
         .one(.gauge, "headgate_store_dead_letter_bytes", "Bytes of the dead letters' events, as JSON", unit: .bytes) {
             .whole($0.store.letters.bytes)

@@ -48,6 +48,8 @@ struct MetricsReading {
         let retained: Tally
         /// The age of the oldest of them, or nil if there are none.
         let oldestRetained: Duration?
+        /// True while events are being erased, or their bytes are being removed.
+        let isErasing: Bool
     }
 }
 

@@ -17,7 +17,8 @@ extension MetricsReading {
             kind: store.kind, durability: service.control.atStart.durability.rawValue, live: gate.stored,
             limits: service.settings.store, diskBytes: store.diskBytes, letters: gate.deadLetters.used,
             rememberedIDs: gate.events.remembered.ids, oldest: gate.oldestAge,
-            retained: store.retained.tally, oldestRetained: gate.retainedAge)
+            retained: store.retained.tally, oldestRetained: gate.retainedAge,
+            isErasing: gate.erasure.map { !$0.isDryRun } ?? false)
         acknowledging = gate.events.acknowledging
         syncing = store.syncing
         clients = service.sessions.count
