@@ -5,6 +5,7 @@ import Testing
 @Suite struct ConsoleControlTests {
     private static let configuration: JSON = [
         "dispatchers": ["collect": ["kind": "file", "path": "events.ndjson"]], "flush_on": ["start": false],
+        "store": ["retain": ["max_bytes": 1_048_576]],
     ]
 
     private func withConsole(
@@ -22,6 +23,7 @@ import Testing
     func showsOnly() async throws {
         try await withConsole { console, daemon in
             #expect(try await console.post("/dispatchers/collect/pause").status == 403)
+            #expect(try await console.get("/dispatchers/collect/rewind?to=1").status == 403)
             let page = try await console.get("/dispatchers/collect").body
             // The only form signs out.
             let forms = page.components(separatedBy: "method=\"post\"").dropFirst()
@@ -66,6 +68,27 @@ import Testing
             let answer = try await console.post("/dispatchers/collect/purge", "confirm=collect")
             #expect(answer.header("Location") == "/dispatchers/collect?done=purge&count=3")
             #expect(try await daemon.dispatcher()["pending"] == 0)
+        }
+    }
+
+    @Test("R2: a rewind shows what it means first, changes nothing by that, and is confirmed by a form")
+    func rewind() async throws {
+        try await withConsole("--allow-control") { console, daemon in
+            try await daemon.track(1...3)
+            try await daemon.dispatcher(until: "all is delivered") { $0["sent"] == 3 && $0["pending"] == 0 }
+            let preview = try await console.get("/dispatchers/collect/rewind?to=2").body
+            #expect(preview.contains("<dt>events pending again</dt><dd>2</dd>"))
+            #expect(preview.contains("name=\"to\" value=\"2\"") && preview.contains("received from"))
+            #expect(try await daemon.dispatcher()["rewinds"] == 0)
+            let future = try await console.get("/dispatchers/collect/rewind?to=99").body
+            #expect(future.contains("in the future") && !future.contains("confirmed"))
+            #expect(try await console.get("/dispatchers/none/rewind?to=1").body.contains("no dispatcher none"))
+            #expect(try await console.post("/dispatchers/collect/rewind/confirmed", "").status == 400)
+            let answer = try await console.post("/dispatchers/collect/rewind/confirmed", "to=2")
+            #expect(answer.header("Location") == "/dispatchers/collect?done=rewind%2Fconfirmed&count=2")
+            #expect(try await daemon.dispatcher()["rewinds"] == 1)
+            try await daemon.dispatcher(until: "all is sent again") { $0["sent"] == 5 }
+            #expect(try await console.get("/store").body.contains("Retained events"))
         }
     }
 

@@ -35,7 +35,7 @@ for (const list of all("ul, ol")) {
 }
 
 // What can be used has a name, room for a finger or a pointer, and shows that it has the focus.
-for (const element of all("a[href], button, input, summary")) {
+for (const element of all("a[href], button, input:not([type=hidden]), summary")) {
   const label = element.getAttribute("aria-label") || element.labels?.[0]?.textContent || element.textContent;
   if (!label.trim()) faults.push(`it has no name: ${element.outerHTML.slice(0, 80)}`);
   if (element.tabIndex > 0) faults.push(`it jumps the queue: ${told(element)}`);

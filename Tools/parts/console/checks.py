@@ -16,6 +16,7 @@ TOLERANCE = 9.0
 
 PAGES = {
     "overview": ("/", "Overview"), "barriers": ("/barriers", "Barriers"), "clients": ("/clients", "Clients"),
+    "store": ("/store", "Store"), "rewind": ("/dispatchers/web/rewind?to=1", "Rewind web"),
     "problems": ("/problems", "Problems"), "dispatcher": ("/dispatchers/web", "web"), "event": ("/event?id=e1", "Event"),
     "queue": ("/dispatchers/archive/queue", "Pending events of archive"),
     "letters": ("/dispatchers/web/dead-letters", "Dead letters of web"),
@@ -27,7 +28,7 @@ def run(products, folder, record):
         browser.look_as(1280, "light")
         checks = [record_likeness] if record else [
             signing_in, pages_can_be_used_by_all, the_audit_finds_faults, keyboard, a_way_closes_and_opens, a_client_is_not_read, an_event_is_traced,
-            a_dispatcher_fails, forms,
+            a_rewind_is_previewed, the_store_fills, a_dispatcher_fails, forms,
             what_was_opened_stays, daemon_killed, console_starts_again, stolen_link]
         for check in checks:
             begin = time.monotonic()
@@ -231,6 +232,33 @@ def an_event_is_traced(scene, browser):
     browser.open(scene.origin + "/event?id=never")
     assert shows(browser, "main", "No event with this id is known"), browser.text("main")
     scene.ask("dispatcher.resume", id="archive")
+
+
+def a_rewind_is_previewed(scene, browser):
+    """R2: the console says how many events a rewind means, and from when to when, before anything is sent."""
+    before = dispatcher(scene, "web")
+    browser.open(scene.origin + "/dispatchers/web")
+    browser.type("form[action$='/rewind'] input[name=to]", "-1h")
+    browser.click("form[action$='/rewind'] button")
+    eventually("the preview", lambda: shows(browser, "main", "events pending again"))
+    assert shows(browser, "main", "received from"), browser.text("main")
+    assert dispatcher(scene, "web")["rewinds"] == before["rewinds"]
+    browser.click("form[action$='/rewind/confirmed'] button")
+    eventually("the rewind", lambda: shows(browser, ".done", "events pending again."))
+    eventually("the events again", lambda: dispatcher(scene, "web")["sent"] >= before["sent"] + 4)
+    browser.open(scene.origin + "/dispatchers/web/rewind?to=999999")
+    assert shows(browser, "main .error", "in the future"), browser.text("main")
+
+
+def the_store_fills(scene, browser):
+    """R1: the store's page shows pending and retained events, and follows them."""
+    browser.open(scene.origin + "/store")
+    scene.ask("dispatcher.pause", id="web", reason="the store fills")
+    scene.track("s1", "s2")
+    pending = scene.ask("status")["store"]["events"]
+    eventually("the pending events", lambda: shows(browser, "#stored", f"{pending} of"))
+    assert shows(browser, "#retained", "oldest") and shows(browser, "#rest", "not encrypted"), browser.text("main")
+    scene.ask("dispatcher.resume", id="web")
 
 
 def a_dispatcher_fails(scene, browser):

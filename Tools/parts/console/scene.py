@@ -117,6 +117,7 @@ class Scene:
             },
             "barriers": {"gather": {"kind": "BatchingBarrier", "scopes": ["archive"],
                                     "configuration": {"batch_size": 4}}},
+            "store": {"retain": {"max_bytes": 1 << 20}},
             "flush_on": {"start": False},
         }
 

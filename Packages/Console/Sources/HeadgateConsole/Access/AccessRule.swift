@@ -66,6 +66,7 @@ struct AccessRule: Equatable, Sendable {
             return .refused(404, "There is no such page.")
         }
         switch route {
+        case .page(.rewind) where !allowsControl: return Self.readOnly
         case .change, .signOut: return judgeForm(route, request, host: host)
         case .page, .live, .asset: return request.isReading ? .granted(route) : .wrongMethod(allowed: "GET, HEAD")
         }
@@ -73,9 +74,7 @@ struct AccessRule: Equatable, Sendable {
 
     private func judgeForm(_ route: Route, _ request: HTTPRequest, host: String) -> Verdict {
         guard request.method == "POST" else { return .wrongMethod(allowed: "POST") }
-        guard allowsControl || route == .signOut else {
-            return .refused(403, "This console is read-only: it was started without --allow-control.")
-        }
+        guard allowsControl || route == .signOut else { return Self.readOnly }
         guard let origin = request.value("origin")?.lowercased(),
             ["http://", "https://"].contains(where: { origin == $0 + host.lowercased() })
         else { return .refused(403, "The request did not come from a page of the console.") }
@@ -99,6 +98,9 @@ struct AccessRule: Equatable, Sendable {
 
     static let foreignHost = Verdict.refused(
         421, "This host name is not allowed. Start the console with --host NAME to allow it.")
+
+    private static let readOnly = Verdict.refused(
+        403, "This console is read-only: it was started without --allow-control.")
 
     private static let unknown = Verdict.refused(
         401, "The console's token is required: open the URL that headgate-console printed at its start.")

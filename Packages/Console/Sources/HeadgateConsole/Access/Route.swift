@@ -13,12 +13,14 @@ enum Route: Equatable, Sendable {
 
     /// A page.
     enum Page: Hashable, Sendable {
-        case overview, barriers, clients, problems
+        case overview, barriers, clients, store, problems
         case dispatcher(String)
         /// The pending events of a dispatcher after this sequence number.
         case queue(String, after: Int64?)
         /// The dead letters of a dispatcher after this letter number.
         case deadLetters(String, after: Int?)
+        /// The preview of a rewind of a dispatcher to a start, or a form for the start if it is nil.
+        case rewind(String, to: String?)
         /// The trace of one event, or a form for its ID if it is nil.
         case event(String?)
     }
@@ -40,6 +42,7 @@ enum Route: Equatable, Sendable {
             case pause, resume, retry, flush, purge
             case requeue = "dead-letters/requeue"
             case bury = "dead-letters/purge"
+            case rewind = "rewind/confirmed"
         }
     }
 
@@ -86,6 +89,7 @@ extension Route.Page {
         case [""]: self = .overview
         case ["barriers"]: self = .barriers
         case ["clients"]: self = .clients
+        case ["store"]: self = .store
         case ["problems"]: self = .problems
         case ["event"]: self = .event(query["id"].flatMap { $0.isEmpty ? nil : $0 })
         default:
@@ -94,6 +98,7 @@ extension Route.Page {
             case []: self = .dispatcher(parts[1])
             case ["queue"]: self = .queue(parts[1], after: query["after"].flatMap(Int64.init))
             case ["dead-letters"]: self = .deadLetters(parts[1], after: query["after"].flatMap(Int.init))
+            case ["rewind"]: self = .rewind(parts[1], to: query["to"].flatMap { $0.isEmpty ? nil : $0 })
             default: return nil
             }
         }
@@ -105,12 +110,15 @@ extension Route.Page {
         case .overview: "/"
         case .barriers: "/barriers"
         case .clients: "/clients"
+        case .store: "/store"
         case .problems: "/problems"
         case .dispatcher(let id): "/dispatchers/\(URLText.encoded(id))"
         case .queue(let id, let after):
             "/dispatchers/\(URLText.encoded(id))/queue" + (after.map { "?after=\($0)" } ?? "")
         case .deadLetters(let id, let after):
             "/dispatchers/\(URLText.encoded(id))/dead-letters" + (after.map { "?after=\($0)" } ?? "")
+        case .rewind(let id, let to):
+            "/dispatchers/\(URLText.encoded(id))/rewind" + (to.map { "?to=\(URLText.encoded($0))" } ?? "")
         case .event(let id): "/event" + (id.map { "?id=\(URLText.encoded($0))" } ?? "")
         }
     }

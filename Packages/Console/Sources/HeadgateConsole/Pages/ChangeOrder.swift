@@ -21,10 +21,10 @@ struct ChangeOrder: Equatable, Sendable {
             throw Fault(status: 400, words: "Nothing was changed: type \(change.dispatcher) to confirm.")
         }
         method = change.act.method
-        params = Self.params(change, form)
+        params = try Self.params(change, form)
     }
 
-    private static func params(_ change: Route.Change, _ form: FormFields) -> DataObject {
+    private static func params(_ change: Route.Change, _ form: FormFields) throws(Fault) -> DataObject {
         let id = DataItem.string(change.dispatcher)
         switch change.act {
         case .pause:
@@ -35,6 +35,11 @@ struct ChangeOrder: Equatable, Sendable {
         case .resume, .retry: return ["id": id]
         case .flush: return ["dispatchers": .array([id])]
         case .purge, .requeue, .bury: return ["dispatcher": id]
+        case .rewind:
+            guard let to = form["to"], !to.isEmpty else {
+                throw Fault(status: 400, words: "Nothing was changed: the start is missing.")
+            }
+            return ["id": id, "to": RewindPage.target(to)]
         }
     }
 }

@@ -9,7 +9,7 @@ struct DispatcherForms {
     var html: HTML {
         """
         <section aria-labelledby="controls-title"><h2 id="controls-title">Actions</h2>
-        <div class="controls">\(pause)\(resume)\(retry)\(flush)\(requeue)\(purge)\(bury)</div></section>
+        <div class="controls">\(pause)\(resume)\(retry)\(flush)\(rewind)\(requeue)\(purge)\(bury)</div></section>
 
         """
     }
@@ -33,6 +33,10 @@ struct DispatcherForms {
 
     private var flush: HTML {
         form(.flush, "Flush", "Send pending events now, past all flushable barriers.", "")
+    }
+
+    private var rewind: HTML {
+        RewindPage(dispatcher: dispatcher.id, clock: .local).question(nil)
     }
 
     private var requeue: HTML {
@@ -85,6 +89,7 @@ extension Route.Change.Act {
         case .purge: "queue.purge"
         case .requeue: "dead_letters.requeue"
         case .bury: "dead_letters.purge"
+        case .rewind: "dispatcher.rewind"
         }
     }
 
@@ -99,6 +104,7 @@ extension Route.Change.Act {
         case .purge: "\(Quantity.counted(count, "event")) purged."
         case .requeue: "\(Quantity.counted(count, "event")) requeued."
         case .bury: "\(Quantity.counted(count, "dead letter")) purged."
+        case .rewind: "\(Quantity.counted(count, "event")) pending again."
         }
     }
 }

@@ -60,8 +60,8 @@ struct PageFrame {
 
     private static func links(_ page: Route.Page) -> [HTML] {
         let pages: [(Route.Page, HTML)] = [
-            (.overview, "Overview"), (.barriers, "Barriers"), (.clients, "Clients"), (.event(nil), "Event"),
-            (.problems, "Problems"),
+            (.overview, "Overview"), (.barriers, "Barriers"), (.clients, "Clients"), (.store, "Store"),
+            (.event(nil), "Event"), (.problems, "Problems"),
         ]
         return pages.map { target, name in
             let isHere: Bool

@@ -29,9 +29,10 @@ final class PageRenderer {
         case .overview: overview.regions
         case .barriers: BarriersPage(state: daemon.state, clock: .local).regions
         case .clients: ClientsPage(state: daemon.state).regions
+        case .store: StorePage(state: daemon.state).regions
         case .problems: ProblemsPage(state: daemon.state, clock: .local).regions
         case .dispatcher(let id): dispatcher(id)?.regions ?? []
-        case .queue, .deadLetters, .event: []
+        case .queue, .deadLetters, .rewind, .event: []
         }
     }
 
@@ -43,11 +44,13 @@ final class PageRenderer {
             case .overview: answer(page, "Overview", overview.html, then)
             case .barriers: answer(page, "Barriers", BarriersPage(state: daemon.state, clock: .local).html, then)
             case .clients: serveClients(page, then)
+            case .store: answer(page, "Store", StorePage(state: daemon.state).html, then)
             case .problems: answer(page, "Problems", ProblemsPage(state: daemon.state, clock: .local).html, then)
             case .event(let id): serveEvent(page, id, then)
             case .dispatcher(let id): serveDispatcher(page, id, note, then)
             case .queue(let id, let after): serveQueue(page, id, after, then)
             case .deadLetters(let id, let after): serveLetters(page, id, after, then)
+            case .rewind(let id, let to): serveRewind(page, id, to, then)
             }
         }
     }
@@ -125,6 +128,20 @@ final class PageRenderer {
         }
     }
 
+    private func serveRewind(_ page: Route.Page, _ id: String, _ to: String?, _ then: @escaping Completion) {
+        let title = "Rewind \(id)"
+        let rewind = RewindPage(dispatcher: id, clock: .local)
+        guard let to else { return answer(page, title, back(id) + rewind.question(nil), then) }
+        daemon.ask("dispatcher.rewind", RewindPage.params(id, to: to)) { [self] result in
+            switch result {
+            case .success(let preview): answer(page, title, back(id) + rewind.html(to, .possible(preview)), then)
+            case .failure(ClientError.refused(let error)):
+                answer(page, title, back(id) + rewind.html(to, .refused(error.message)), then)
+            case .failure(let error): fail(error, then)
+            }
+        }
+    }
+
     private func serveEvent(_ page: Route.Page, _ id: String?, _ then: @escaping Completion) {
         let eventPage = EventPage(state: daemon.state, clock: .local)
         guard let id else { return answer(page, "Event", eventPage.html(nil, .none), then) }
@@ -175,7 +192,7 @@ final class PageRenderer {
         daemon.ask(order.method, order.params) { [self] result in
             switch result {
             case .success(let answer):
-                let count: Int? = answer.get(key: "count") ?? answer.get(key: "purged")
+                let count: Int? = answer.get(key: "count") ?? answer.get(key: "purged") ?? answer.get(key: "events")
                 let query = "?done=\(URLText.encoded(change.act.rawValue))" + (count.map { "&count=\($0)" } ?? "")
                 // The next page must show the change.
                 daemon.whenRefreshed { then(.seeOther(Route.Page.dispatcher(change.dispatcher).target + query)) }

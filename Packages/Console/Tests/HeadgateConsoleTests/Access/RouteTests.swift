@@ -15,8 +15,10 @@ struct RouteTests {
     @Test("Each page is found at its own address, with any dispatcher's name", arguments: ids)
     func pages(id: String) {
         let pages: [Route.Page] = [
-            .overview, .barriers, .clients, .problems, .dispatcher(id), .queue(id, after: nil), .queue(id, after: 7),
+            .overview, .barriers, .clients, .store, .problems, .dispatcher(id), .queue(id, after: nil),
+            .queue(id, after: 7),
             .deadLetters(id, after: nil), .deadLetters(id, after: 7), .event(nil), .event(id),
+            .rewind(id, to: nil), .rewind(id, to: "-2h"),
         ]
         for page in pages {
             #expect(route(page.target) == .page(page))

@@ -36,6 +36,9 @@ struct ChangeOrderTests {
         #expect(try order(.requeue).params == ["dispatcher": "my web"])
         #expect(try order(.purge, "confirm=my+web").params == ["dispatcher": "my web"])
         #expect(try order(.bury, "confirm=my%20web").method == "dead_letters.purge")
+        #expect(try order(.rewind, "to=17").params == ["id": "my web", "to": 17])
+        #expect(try order(.rewind, "to=-2h").params == ["id": "my web", "to": "-2h"])
+        #expect(status(.rewind, "to=") == 400)
     }
 
     @Test(
@@ -55,5 +58,6 @@ struct ChangeOrderTests {
     func done() {
         #expect(Route.Change.Act.requeue.done(count: 1) == "1 event requeued.")
         #expect(Route.Change.Act.purge.done(count: 1_200) == "1 200 events purged.")
+        #expect(Route.Change.Act.rewind.done(count: 2) == "2 events pending again.")
     }
 }

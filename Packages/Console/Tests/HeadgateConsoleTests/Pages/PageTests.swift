@@ -57,7 +57,9 @@ struct PageTests {
             ClientsPage(state: state).html, ProblemsPage(state: state, clock: clock).html,
             own.html(contents, controls: DispatcherForms(dispatcher: dispatcher).html),
             EventPage(state: state, clock: clock).html(Self.hostile, .events([trace])),
-            EventPage(state: state, clock: clock).html(nil, .failed(Self.hostile)),
+            EventPage(state: state, clock: clock).html(nil, .failed(Self.hostile)), StorePage(state: state).html,
+            RewindPage(dispatcher: Self.hostile, clock: clock).html(Self.hostile, .refused(Self.hostile)),
+            RewindPage(dispatcher: Self.hostile, clock: clock).html(Self.hostile, .possible(["events": 1])),
         ]
         return bodies.map { shell.html(.dispatcher(Self.hostile), Self.hostile, note: Self.hostile, $0) }
     }
@@ -87,10 +89,12 @@ struct PageTests {
         let barriers = BarriersPage(state: state, clock: clock)
         let clients = ClientsPage(state: state)
         let problems = ProblemsPage(state: state, clock: clock)
+        let store = StorePage(state: state)
         let shell = PageFrame(state: state, clock: clock, socketPath: "/s")
         let pages: [([Region], HTML)] = [
             (overview.regions, overview.html), (barriers.regions, barriers.html), (clients.regions, clients.html),
-            (problems.regions, problems.html), (own.regions, own.html(.init(), controls: "")),
+            (problems.regions, problems.html), (store.regions, store.html),
+            (own.regions, own.html(.init(), controls: "")),
             (shell.regions, shell.html(.overview, "x", "")),
         ]
         for (regions, html) in pages {
@@ -124,6 +128,73 @@ struct PageTests {
         ] {
             #expect(html.contains(part), "\(part)")
         }
+    }
+
+    @Test("R2: the preview of a rewind shows how many events it means, from when to when, and confirms by number")
+    func rewind() {
+        let page = RewindPage(dispatcher: "web", clock: clock)
+        let preview: DataObject = [
+            "first_seq": 1_007, "events": 1_200, "complete": true, "first_received_at": "2023-11-14T21:59:00.000Z",
+            "last_received_at": "2023-11-14T22:00:00.000Z",
+        ]
+        let html = page.html("-2h", .possible(preview)).text
+        for part in [
+            "1\u{202F}200", "datetime=\"2023-11-14T21:59:00.000Z\"", "datetime=\"2023-11-14T22:00:00.000Z\"",
+            "action=\"/dispatchers/web/rewind/confirmed\"", "name=\"to\" value=\"1007\"", "value=\"-2h\"",
+        ] {
+            #expect(html.contains(part), "\(part)")
+        }
+        #expect(!html.contains("incomplete"))
+        let some = page.html("1", .possible(["first_seq": 1, "events": 1, "complete": false])).text
+        #expect(some.contains("incomplete") && some.contains("store.retain"))
+        let none = page.html("9", .possible(["first_seq": 9, "events": 0, "complete": true])).text
+        #expect(none.contains("Nothing to send") && !none.contains("confirmed"))
+        let refused = page.html("1", .refused("the store no longer has these events")).text
+        #expect(refused.contains("The store no longer has these events.") && !refused.contains("confirmed"))
+    }
+
+    @Test("R1, E2, C2: the page of the store shows its limits, what it retains, its encryption and an erasure")
+    func store() {
+        var state = DaemonState()
+        func page(_ more: DataObject) -> String {
+            var store: DataObject = [
+                "kind": "log", "durability": "full", "events": 12_000, "bytes": 2_048, "oldest_ms": 5_000,
+                "disk_bytes": 1_048_576, "dedupe": ["ids": 3],
+                "retained": ["events": 7, "bytes": 1_536, "oldest_ms": 3_600_000],
+            ]
+            for (key, value) in more { store[key] = value }
+            state.take(status: ["store": .object(store)], at: clock.now)
+            return StorePage(state: state).html.text
+        }
+        let plain = page([:])
+        for part in [
+            "12\u{202F}000", "2.0 KiB", "5 s", "<dd>7</dd>", "1.5 KiB", "60 min", "1.0 MiB", "full",
+            "The store is not encrypted.", "No erasure is in progress.",
+        ] {
+            #expect(plain.contains(part), "\(part)")
+        }
+        let limited: DataObject = [
+            "metrics": [
+                [
+                    "name": "headgate_store_max_events", "type": "gauge", "help": "", "unit": nil,
+                    "samples": [["labels": [:], "value": 50_000]],
+                ]
+            ]
+        ]
+        state.take(metrics: MetricTable(limited))
+        #expect(StorePage(state: state).html.text.contains("of 50\u{202F}000"))
+        let encryption: DataItem = ["key": 2, "bytes_left": 2_048, "rewriting": true, "key_file_exposed": true]
+        let busy = page([
+            "encryption": encryption,
+            "erasure": ["step": "erasing", "events": 1, "dead_letters": 0, "seq": 4_000, "last_seq": 9_000],
+        ])
+        for part in [
+            "rewritten under key 2: 2.0 KiB left", "key file exposed", "1 event and 0 dead letters so far",
+            "scanned to event 4 000 of 9 000",
+        ] {
+            #expect(busy.contains(part), "\(part)")
+        }
+        #expect(page(["erasure": ["step": "removing", "events": 2]]).contains("being removed from the files"))
     }
 
     @Test("Settings are lines of a path and a value")
