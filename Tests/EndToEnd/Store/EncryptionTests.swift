@@ -104,6 +104,30 @@ import Testing
         }
     }
 
+    @Test("C2: a start without the key of persisted settings is refused, and says nothing of ignored settings")
+    func persistedSettings() async throws {
+        try await withScene { scene in
+            let collector = try scene.collector()
+            let daemon = try await scene.daemon(sendingTo: collector)
+            let path = try write(key(1), for: daemon)
+            _ = try await daemon.stop()
+            try daemon.configure(configuration(collector, ["key_file": .string(path)]))
+            try await daemon.start()
+            _ = try await daemon.ask("config.set", ["patch": ["trace": ["remember": 9]], "persist": true])
+            _ = try await daemon.stop()
+            _ = try write(key(2), for: daemon)
+            for (encryption, words) in [
+                (nil, "and there is no key: add store.encryption"),
+                (["key_file": .string(path)], "which is not among the keys of store.encryption"),
+            ] as [(JSON?, String)] {
+                try daemon.configure(configuration(collector, encryption))
+                #expect(try await daemon.run() == 1)
+                try await daemon.logs("persisted-settings.json is encrypted with key 1, \(words)")
+                #expect(!daemon.log.contains("ignored"))
+            }
+        }
+    }
+
     @Test("C1: a store that cannot encrypt, and a missing key, are faults at their path")
     func faults() async throws {
         try await withScene { scene in

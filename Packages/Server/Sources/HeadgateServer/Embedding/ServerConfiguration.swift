@@ -200,12 +200,14 @@ public struct ServerConfiguration {
 
     /// Reads the persisted settings. Returns nil if the file is damaged.
     private func persisted(_ paths: DaemonPaths, _ keyring: Keyring?) throws(SettingsFault) -> DataObject? {
-        do throws(DiskFault) {
-            return try PersistedSettings(directory: paths.dataDirectory, on: settingsDisk, keyring: keyring).read()
-        } catch {
+        let file = PersistedSettings(directory: paths.dataDirectory, on: settingsDisk, keyring: keyring)
+        let (settings, missingKey): (DataObject?, String?)
+        do throws(DiskFault) { (settings, missingKey) = (try file.read(), try file.missingKey()) } catch {
             let message = error.storeFault("the settings persisted with config.set cannot be read").message
             throw SettingsFault(path: "", message: message)
         }
+        if let missingKey { throw SettingsFault(path: "store.encryption", message: missingKey) }
+        return settings
     }
 
     /// Returns the check of settings for a service with these paths.

@@ -29,6 +29,12 @@ struct PersistedSettings {
         return DataObject(dataItem: item)
     }
 
+    /// Returns the message that the file is encrypted with a key that is missing; nil if it is not (Behaviour C2).
+    func missingKey() throws(DiskFault) -> String? {
+        guard disk.exists(path), let bytes = try stored() else { return nil }
+        return SealedFile.missingKey(bytes, at: path, under: keyring)
+    }
+
     /// Returns the bytes of the file; nil if it is damaged.
     private func stored() throws(DiskFault) -> [UInt8]? {
         let file = try disk.open(path, creating: false)

@@ -47,7 +47,19 @@ public final class Keyring: Sendable {
     }
 
     /// Returns true if there is a key with a number.
-    func hasKey(number: UInt16) -> Bool { content.withLock { $0.keys.contains { $0.number == number } } }
+    private func hasKey(number: UInt16) -> Bool { content.withLock { $0.keys.contains { $0.number == number } } }
+
+    /// Returns the message that the key of a file is not among the present keys.
+    static func message(_ path: String, _ number: UInt16, _ keyring: Keyring?) -> String {
+        let key = "\(path) is encrypted with key \(number)"
+        guard let keyring else {
+            return key + ", and there is no key: add store.encryption to the settings; nothing was changed"
+        }
+        let reason =
+            keyring.hasKey(number: number)
+            ? "and key \(number) of store.encryption is another key" : "which is not among the keys of store.encryption"
+        return "\(key), \(reason); nothing was changed"
+    }
 
     /// Returns true if a key of this keyring is among others, as the same key under the same number.
     func isThere(_ number: UInt16, in keys: EncryptionKeys) -> Bool {

@@ -31,6 +31,15 @@ package enum SealedFile {
         return seal.map(keyring.isCurrent) ?? false
     }
 
+    /// Returns the message that the key of a file is missing; nil if the file needs no other key.
+    package static func missingKey(_ bytes: [UInt8], at path: String, under keyring: Keyring?) -> String? {
+        guard bytes.starts(with: magic),
+            let seal = bytes.withUnsafeBytes({ Seal(UnsafeRawBufferPointer(rebasing: $0[magic.count...])) }),
+            keyring?.key(of: seal) == nil
+        else { return nil }
+        return Keyring.message(path, seal.key, keyring)
+    }
+
     /// Returns the content of a file: decrypted, if it is encrypted. Nil if the file is damaged, or its key is missing.
     package static func content(_ bytes: [UInt8], of name: String, under keyring: Keyring?) -> [UInt8]? {
         guard bytes.starts(with: magic) else { return bytes }

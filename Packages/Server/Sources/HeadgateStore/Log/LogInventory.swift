@@ -144,20 +144,11 @@ struct LogInventory {
 
     private func requireKey(_ source: LogSource) throws(Fault) {
         guard locked.contains(where: { $0.file == source.file }) else { return }
-        throw .locked(message(source.file, source.header.seal))
+        throw locked(source)
     }
 
-    /// Returns the message that a file's key is missing.
-    private func message(_ file: LogFile, _ seal: Seal?) -> String {
-        let number = seal?.key ?? 0
-        let key = "\(files.path(file.number)) is encrypted with key \(number)"
-        guard let keyring = files.keyring else {
-            return key + ", and there is no key: add store.encryption to the settings; nothing was changed"
-        }
-        let reason =
-            keyring.hasKey(number: number)
-            ? "and key \(number) of store.encryption is another key" : "which is not among the keys of store.encryption"
-        return "\(key), \(reason); nothing was changed"
+    private func locked(_ source: LogSource) -> Fault {
+        .locked(Keyring.message(files.path(source.file.number), source.header.seal?.key ?? 0, files.keyring))
     }
 
     // MARK: Frames
@@ -182,7 +173,7 @@ struct LogInventory {
     private func opener(_ source: LogSource) throws(Fault) -> FrameOpener {
         let header = unreadable.contains(source.file) ? nil : source.header
         let opener = FrameOpener(header, segment: source.header.number, files.keyring)
-        guard let opener else { throw .locked(message(source.file, source.header.seal)) }
+        guard let opener else { throw locked(source) }
         return opener
     }
 
