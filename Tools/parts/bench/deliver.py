@@ -37,11 +37,11 @@ def messages(count: int, ids: bool) -> Iterator[bytes]:
         yield b"".join(part + number for part, number in zip(parts, [*numbers, b""]))
 
 
-def store(daemon: Headgate, count: int, ids: bool = False) -> int:
-    """Stores `count` events, and returns the size of one as JSON, in bytes."""
+def store(daemon: Headgate, count: int, ids: bool = False, source: Iterator[bytes] | None = None) -> int:
+    """Stores `count` events, from messages of the caller's own if there are any. Returns the size of one as JSON, in bytes."""
     answers = daemon.connection.makefile("rb")
     waiting = 0
-    for message in messages(count, ids):
+    for message in source or messages(count, ids):
         daemon.connection.sendall(message)
         waiting += 1
         if waiting == WINDOW:

@@ -96,8 +96,14 @@ class Server:
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def peak_mebibytes(self) -> float:
+        return self._mebibytes("VmHWM:")
+
+    def resident_mebibytes(self) -> float:
+        return self._mebibytes("VmRSS:")
+
+    def _mebibytes(self, name: str) -> float:
         for line in pathlib.Path(f"/proc/{self.process.pid}/status").read_text().splitlines():
-            if line.startswith("VmHWM:"):
+            if line.startswith(name):
                 return int(line.split()[1]) / 1024
         raise BenchmarkError(f"{self.name} has gone")
 
@@ -151,9 +157,11 @@ class Headgate(Server):
         dispatcher: dict | None = None,
         durability: str = "full",
         encrypted: bool = False,
+        retaining: bool = False,
     ) -> None:
         super().__init__(disk)
         self.encrypted = encrypted
+        self.retaining = retaining
         self.program = program
         self.delivering = delivering
         self.durability = durability
@@ -162,6 +170,8 @@ class Headgate(Server):
     def settings(self) -> dict:
         # A benchmark stores more events than the default limits allow.
         store = {"max_events": 1_000_000_000, "max_bytes": 1 << 40}
+        if self.retaining:
+            store["retain"] = {"max_bytes": 1 << 40}
         if self.encrypted:
             keys = self.data / "store.keys"
             keys.touch(0o600)
