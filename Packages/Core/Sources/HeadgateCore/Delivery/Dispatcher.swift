@@ -249,6 +249,7 @@ final class Dispatcher: EvaluatedDispatcher {
     /// - Parameter isStart: true if the dispatcher was moved to its start (Behaviour R4), which is not counted.
     func rewound(to queue: DispatcherQueue, isStart: Bool) {
         rewind = nil
+        records.flushes.rewound(id)
         let origin = records.events.identity.origin(of: queue.number, queue.replay)
         machine.rewound(to: queue, origin: origin, isStart: isStart)
         clock.turn.evaluate(self)
@@ -435,9 +436,10 @@ final class Dispatcher: EvaluatedDispatcher {
         if end == .delivered { measures.delivered(first, at: records.events.presentStamp()) }
         machine.settled(events.count, as: end, in: records.events)
         writeSettled()
-        // A flush covers what was pending when it began, not what a rewind has made pending again.
+        // A flush covers what was pending when it began, not what a later rewind has made pending again.
+        let replayed = machine.queue.replay == nil ? [] : events.filter(\.isReplayed).map(\.sequenceNumber)
         records.notifyFlushes(
-            of: id, first.lazy.map(\.sequenceNumber), as: end, position: machine.queue.position)
+            of: id, first.lazy.map(\.sequenceNumber), replayed: replayed, as: end, position: machine.queue.position)
     }
 
     /// Schedules the write of this dispatcher's settlements. The closure returns their state at the time of the write.

@@ -48,16 +48,18 @@ struct OutcomeRecords {
     }
 
     /// Notifies the flushes that cover settled events.
-    /// - Parameter position: all events of the dispatcher up to this one are settled.
+    /// - Parameters:
+    ///   - replayed: further settled events, which a rewind had made pending again.
+    ///   - position: all events of the dispatcher up to this one are settled.
     func notifyFlushes(
-        of id: String, _ sequenceNumbers: some Collection<SequenceNumber>, as end: DeliveryOutcome,
-        position: SequenceNumber
+        of id: String, _ sequenceNumbers: some Collection<SequenceNumber>, replayed: [SequenceNumber],
+        as end: DeliveryOutcome, position: SequenceNumber
     ) {
         switch end {
-        case .delivered: flushes.settled(sequenceNumbers, of: id, sent: true, position: position)
+        case .delivered: flushes.settled(sequenceNumbers, replayed: replayed, of: id, sent: true, position: position)
         case .dead, .expired, .evicted, .purged, .erased:
-            flushes.settled(sequenceNumbers, of: id, sent: false, position: position)
-        case .transformedAway: flushes.dropped(sequenceNumbers, of: id, position: position)
+            flushes.settled(sequenceNumbers, replayed: replayed, of: id, sent: false, position: position)
+        case .transformedAway: flushes.dropped(sequenceNumbers, replayed: replayed, of: id, position: position)
         }
     }
 

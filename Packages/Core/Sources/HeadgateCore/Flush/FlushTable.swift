@@ -10,6 +10,9 @@ struct FlushTable {
         var left: Int
         var sent = 0
         var failed = 0
+        /// True if the flush covers events that a rewind made pending again: the dispatcher was not rewound since the flush
+        /// began.
+        var coversReplays = true
         /// True if the dispatcher was removed: the flush does not wait for its remaining events.
         var isGone = false
 
@@ -74,10 +77,12 @@ struct FlushTable {
 
     /// Records settled events of a dispatcher, either delivered (`sent`) or dropped. All events up to `position` are
     /// settled as well. Covered events that are missing among them are lost, and the flush does not wait for them.
+    /// - Parameter replayed: further settled events, which a rewind had made pending again.
     mutating func settled(
-        _ sequenceNumbers: some Collection<SequenceNumber>, of dispatcher: String, sent: Bool, position: SequenceNumber
+        _ sequenceNumbers: some Collection<SequenceNumber>, replayed: [SequenceNumber] = [], of dispatcher: String,
+        sent: Bool, position: SequenceNumber
     ) {
-        settle(sequenceNumbers, of: dispatcher, position: position) { part, covered in
+        settle(sequenceNumbers, replayed, of: dispatcher, position: position) { part, covered in
             part.sent += sent ? covered : 0
             part.failed += sent ? 0 : covered
         }
@@ -85,18 +90,25 @@ struct FlushTable {
 
     /// Records events that a transformation dropped: they count neither as sent nor as failed (Behaviour P4).
     mutating func dropped(
-        _ sequenceNumbers: some Collection<SequenceNumber>, of dispatcher: String, position: SequenceNumber
+        _ sequenceNumbers: some Collection<SequenceNumber>, replayed: [SequenceNumber] = [], of dispatcher: String,
+        position: SequenceNumber
     ) {
-        settle(sequenceNumbers, of: dispatcher, position: position) { _, _ in }
+        settle(sequenceNumbers, replayed, of: dispatcher, position: position) { _, _ in }
+    }
+
+    /// Records that a dispatcher was rewound. Running flushes do not cover what is pending again.
+    mutating func rewound(_ dispatcher: String) {
+        for index in flushes.indices { flushes[index].parts[dispatcher]?.coversReplays = false }
     }
 
     private mutating func settle(
-        _ sequenceNumbers: some Collection<SequenceNumber>, of dispatcher: String, position: SequenceNumber,
-        _ count: (inout Part, Int) -> Void
+        _ sequenceNumbers: some Collection<SequenceNumber>, _ replayed: [SequenceNumber], of dispatcher: String,
+        position: SequenceNumber, _ count: (inout Part, Int) -> Void
     ) {
         for index in flushes.indices {
             guard var part = flushes[index].parts[dispatcher], part.left > 0 else { continue }
-            let covered = sequenceNumbers.reduce(0) { $0 + ($1 <= part.target ? 1 : 0) }
+            var covered = sequenceNumbers.reduce(0) { $0 + ($1 <= part.target ? 1 : 0) }
+            if part.coversReplays { covered += replayed.reduce(0) { $0 + ($1 <= part.target ? 1 : 0) } }
             part.left = max(0, part.left - covered)
             count(&part, covered)
             if position >= part.target { part.endHere() }

@@ -72,15 +72,29 @@ public final class Flushes {
     }
 
     /// Records settled events of a dispatcher. All events up to `position` are settled as well.
+    /// - Parameter replayed: further settled events, which a rewind had made pending again.
     func settled(
-        _ sequenceNumbers: some Collection<SequenceNumber>, of dispatcher: String, sent: Bool, position: SequenceNumber
+        _ sequenceNumbers: some Collection<SequenceNumber>, replayed: [SequenceNumber] = [], of dispatcher: String,
+        sent: Bool, position: SequenceNumber
     ) {
-        change(dispatcher) { $0.settled(sequenceNumbers, of: dispatcher, sent: sent, position: position) }
+        change(dispatcher) {
+            $0.settled(sequenceNumbers, replayed: replayed, of: dispatcher, sent: sent, position: position)
+        }
     }
 
     /// Records events of a dispatcher that transformations dropped. All events up to `position` are settled as well.
-    func dropped(_ sequenceNumbers: some Collection<SequenceNumber>, of dispatcher: String, position: SequenceNumber) {
-        change(dispatcher) { $0.dropped(sequenceNumbers, of: dispatcher, position: position) }
+    func dropped(
+        _ sequenceNumbers: some Collection<SequenceNumber>, replayed: [SequenceNumber] = [], of dispatcher: String,
+        position: SequenceNumber
+    ) {
+        change(dispatcher) {
+            $0.dropped(sequenceNumbers, replayed: replayed, of: dispatcher, position: position)
+        }
+    }
+
+    /// Records that a dispatcher was rewound. Running flushes do not cover what is pending again.
+    func rewound(_ dispatcher: String) {
+        table.rewound(dispatcher)
     }
 
     /// Changes the flushes of a dispatcher. If they cover less than before, the dispatcher may have become blocked,

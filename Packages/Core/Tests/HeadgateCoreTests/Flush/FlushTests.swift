@@ -83,6 +83,17 @@ struct FlushTests {
         #expect(ends.answers.first?.dispatchers["collect"] == .init(sent: 0, failed: 3, left: 0, blockedBy: []))
     }
 
+    @Test("R2, F2: replayed events count in flushes that began after the rewind, and in no earlier one")
+    func replayed() {
+        var table = FlushTable()
+        table.start(FlushTable.Flush(id: "a", parts: ["d": FlushTable.Part(target: 10, left: 2)]))
+        table.rewound("d")
+        table.start(FlushTable.Flush(id: "b", parts: ["d": FlushTable.Part(target: 10, left: 3)]))
+        table.settled([9], replayed: [1, 2, 11], of: "d", sent: true, position: 2)
+        let parts = table.flushes.map { $0.parts["d"] }
+        #expect(parts.map { $0?.sent } == [1, 3] && parts.map { $0?.left } == [1, 0])
+    }
+
     @Test("F1–F4: covered events that settle without an outcome are lost, and count as failed once in every flush")
     func endHere() throws {
         let now = bench.scheduler.now

@@ -161,6 +161,24 @@ import Testing
         #expect(bench["archive"].delivered == [1, 2, 3] && bench["collect"].delivered == [1, 2, 2])
     }
 
+    @Test("R2, F2: a flush after a rewind counts the events that are delivered again as sent")
+    func flushes() {
+        let bench = GateBench(limits: RewindTests.retaining)
+        bench.track(2)
+        var answers: [FlushAnswer] = []
+        func flush() { _ = bench.gate.flush(timeout: nil) { answers.append($0) } }
+        flush()
+        rewind(bench, to: .sequenceNumber(1))
+        bench.sender.answer()
+        bench.settle()
+        #expect(answers.map { $0.dispatchers["collect"]?.sent } == [2])
+        flush()
+        bench.sender.answer()
+        bench.settle()
+        let last = answers.last?.dispatchers["collect"]
+        #expect(answers.count == 2 && last?.sent == 2 && last?.failed == 0 && last?.left == 0)
+    }
+
     @Test("R3: a rewind into the future is refused")
     func future() {
         let bench = bench()
