@@ -2697,11 +2697,12 @@ bool headgate_retry(headgate *client, const char *id, long deadline_ms, headgate
     return ask(client, "dispatcher.retry", &params, deadline_ms, NULL, error);
 }
 
-bool headgate_rewind(headgate *client, const char *id, const char *to, long deadline_ms, headgate_answer *answer,
-                     headgate_error *error) {
+bool headgate_rewind(headgate *client, const char *id, const char *to, bool dry_run, long deadline_ms,
+                     headgate_answer *answer, headgate_error *error) {
     bytes params = params_begin();
     member_text(&params, "id", id);
     member_json(&params, "to", to, HEADGATE_NONE, "to is not JSON");
+    member_true(&params, "dry_run", dry_run);
     return ask(client, "dispatcher.rewind", &params, deadline_ms, answer, error);
 }
 

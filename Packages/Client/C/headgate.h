@@ -242,8 +242,8 @@ bool headgate_status(headgate *client, long deadline_ms, headgate_answer *answer
 bool headgate_retry(headgate *client, const char *id, long deadline_ms, headgate_error *error);
 /* Rewinds a dispatcher: delivered events that the store retains are sent again, from a given sequence number or time
  * on. `to` is JSON. */
-bool headgate_rewind(headgate *client, const char *id, const char *to, long deadline_ms, headgate_answer *answer,
-                     headgate_error *error);
+bool headgate_rewind(headgate *client, const char *id, const char *to, bool dry_run, long deadline_ms,
+                     headgate_answer *answer, headgate_error *error);
 /* Returns the settings in force, or those of one layer, with secrets replaced by ***. */
 bool headgate_config(headgate *client, const char *layer, long deadline_ms, headgate_answer *answer,
                      headgate_error *error);

@@ -272,7 +272,8 @@ CALL(call_flush_cancel, headgate_flush_cancel(client, text_of(from, "flush"), de
 CALL(call_flushes, headgate_flushes(client, deadline, answer, error))
 CALL(call_status, headgate_status(client, deadline, answer, error))
 CALL(call_retry, headgate_retry(client, text_of(from, "id"), deadline, error))
-CALL(call_rewind, headgate_rewind(client, text_of(from, "id"), json_of(from, "to"), deadline, answer, error))
+CALL(call_rewind, headgate_rewind(client, text_of(from, "id"), json_of(from, "to"), is_true(from, "dry_run"), deadline,
+                                  answer, error))
 CALL(call_config, headgate_config(client, text_of(from, "layer"), deadline, answer, error))
 CALL(call_config_set, headgate_config_set(client, json_of(from, "patch"), is_true(from, "persist"), deadline, error))
 CALL(call_config_reload, headgate_config_reload(client, deadline, answer, error))

@@ -256,10 +256,11 @@ class Client:
         """Ends a dispatcher's backoff: its next attempt begins now. (`id`: the dispatcher's id)"""
         await self.call("dispatcher.retry", {"id": id}, deadline)
 
-    async def rewind(self, id: str, to: Any, deadline: Optional[float] = None) -> JSONObject:
+    async def rewind(self, id: str, to: Any, dry_run: bool = False, deadline: Optional[float] = None) -> JSONObject:
         """Rewinds a dispatcher: delivered events that the store retains are sent again, from a given sequence number or
-        time on. (`id`: the dispatcher's id; `to`: a sequence number, a time, or a duration back like "-2h")"""
-        return await self.call("dispatcher.rewind", {"id": id, "to": to}, deadline)
+        time on. (`id`: the dispatcher's id; `to`: a sequence number, a time, or a duration back like "-2h"; `dry_run`:
+        true: the events are counted, and nothing changes)"""
+        return await self.call("dispatcher.rewind", headgate._given(id=id, to=to, dry_run=dry_run or None), deadline)
 
     async def config(self, layer: Optional[str] = None, deadline: Optional[float] = None) -> JSONObject:
         """Returns the settings in force, or those of one layer, with secrets replaced by ***. (`layer`: the layer to

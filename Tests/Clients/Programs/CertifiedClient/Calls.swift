@@ -124,7 +124,8 @@ struct Calls {
         case "status": return try await client.status(deadline: deadline)
         case "dispatcher.retry": try await client.retry(given["id"] ?? "", deadline: deadline)
         case "dispatcher.rewind":
-            return try await client.rewind(given["id"] ?? "", to: given["to"] ?? .null, deadline: deadline)
+            return try await client.rewind(
+                given["id"] ?? "", to: given["to"] ?? .null, dryRun: given["dry_run"] ?? false, deadline: deadline)
         case "config.get": return try await client.settings(given.word("layer"), deadline: deadline)
         case "config.set":
             try await client.changeSettings(

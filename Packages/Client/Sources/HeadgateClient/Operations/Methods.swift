@@ -56,12 +56,17 @@ extension HeadgateClient {
     /// - Parameters:
     ///   - id: the dispatcher's id.
     ///   - to: a sequence number, a time, or a duration back like "-2h".
+    ///   - dryRun: true: the events are counted, and nothing changes.
     ///   - deadline: how long to wait; nil is for ever.
     /// - Throws: ``ClientError``; `refused` with the reason `not_found` or `storage` or `conflict` or `cancelled`
     ///   when the daemon refuses it.
     @discardableResult
-    public func rewind(_ id: String, to: DataItem, deadline: Duration? = nil) async throws -> DataObject {
-        try await object("dispatcher.rewind", ["id": .string(id), "to": to], deadline)
+    public func rewind(
+        _ id: String, to: DataItem, dryRun: Bool = false, deadline: Duration? = nil
+    ) async throws -> DataObject {
+        var params: DataObject = ["id": .string(id), "to": to]
+        if dryRun { params["dry_run"] = true }
+        return try await object("dispatcher.rewind", params, deadline)
     }
 
     /// Returns the settings in force, or those of one layer, with secrets replaced by ***.

@@ -51,7 +51,7 @@ import Testing
         "flush.list": { _ = try await $0.flushes() },
         "status": { _ = try await $0.status() },
         "dispatcher.retry": { _ = try await $0.retry("a") },
-        "dispatcher.rewind": { _ = try await $0.rewind("a", to: 1) },
+        "dispatcher.rewind": { _ = try await $0.rewind("a", to: 1, dryRun: true) },
         "config.get": { _ = try await $0.settings(HeadgateClient.SettingsLayer.allCases[0]) },
         "config.set": { _ = try await $0.changeSettings([:], persist: true) },
         "config.reload": { _ = try await $0.reloadSettings() },
