@@ -34,6 +34,8 @@ final class BarrierAccount {
         let client: SimulatedClient
         fileprivate let begin: Int
         fileprivate var end: Int?
+        /// The change that the request made; nil before its answer, and if it was refused.
+        fileprivate var change: ((inout Setting?) -> Void)?
         /// True if the barrier certainly belonged to the requesting client; `isForeign` is true if it certainly
         /// belonged to another.
         fileprivate let isOwners: Bool
@@ -88,12 +90,14 @@ final class BarrierAccount {
     /// Records that a request was carried out.
     /// - Parameter change: The change that the request made to the settings.
     /// - Returns: False if the request should have been refused.
-    func done(_ ask: Ask, isForced: Bool, _ change: (inout Setting?) -> Void) -> Bool {
+    func done(_ ask: Ask, isForced: Bool, _ change: @escaping (inout Setting?) -> Void) -> Bool {
         let isAnothers = owner !== ask.client && owner?.isTalking == true
         let isWrong = ask.isForeign && !isForced && isAlone(ask) && isAnothers
         end(ask)
         isKnown = isAlone(ask)
-        change(&setting)
+        ask.change = change
+        // A request that waits for the disk is answered after later requests of the same client, and carried out before them.
+        for other in asks where other.client === ask.client && other.begin >= ask.begin { other.change?(&setting) }
         owner = setting == nil ? nil : ask.client
         return !isWrong
     }
