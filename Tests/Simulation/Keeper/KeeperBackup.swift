@@ -9,6 +9,8 @@ final class KeeperBackup {
     private let history: KeeperHistory
     /// The acknowledged events at its beginning that each dispatcher had not settled, and has not since.
     private var due: [String: Set<Int>] = [:]
+    /// The events at its beginning that are retained, whether or not they are settled.
+    private let retained: Set<Int>
     /// The erased events at its beginning.
     private let erased: Set<Int>
     private var files: [String: [UInt8]] = [:]
@@ -17,7 +19,7 @@ final class KeeperBackup {
     var mustSucceed = false
 
     init(_ history: KeeperHistory, _ erased: Set<Int>) {
-        (self.history, self.erased) = (history, erased)
+        (self.history, self.erased, retained) = (history, erased, history.book.retained)
         for lane in history.book.lanes { due[lane.id] = lane.due }
     }
 
@@ -55,6 +57,8 @@ final class KeeperBackup {
         defer { executor.end() }
         record.insist(state.warnings.isEmpty, "a backup is damaged: \(state.warnings)")
         let events = executor.readAll().flatMap { chunk in chunk.map { ($0.sequenceNumber, $0.route) } }
+        let lost = numbers(retained).subtracting(events.map(\.0))
+        record.insist(lost.isEmpty, "a backup lacks \(lost.sorted()), which are retained")
         for lane in book.lanes {
             let dispatcher = state.dispatchers.first { $0.id == lane.id }
             let waiting = Set(

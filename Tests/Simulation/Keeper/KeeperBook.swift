@@ -50,6 +50,11 @@ final class KeeperBook {
     /// True if an event is kept whether or not it is delivered.
     func isKept(_ index: Int) -> Bool { keptBehind.map { $0 < events[index].number ?? 0 } ?? false }
 
+    /// The acknowledged events that are kept whether or not they are delivered.
+    var retained: Set<Int> {
+        Set(events.indices.filter { events[$0].isAcknowledged && events[$0].erasure == .none && isKept($0) })
+    }
+
     /// The number of events for a dispatcher that were not acknowledged.
     func unacknowledged(for lane: String) -> Int { events.count { !$0.isAcknowledged && $0.lanes.contains(lane) } }
 

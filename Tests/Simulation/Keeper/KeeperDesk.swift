@@ -62,7 +62,7 @@ final class KeeperDesk {
 
     private func rewind(_ lane: KeeperLane, to first: SequenceNumber) {
         lane.asks(from: first)
-        client?.ask("dispatcher.rewind", #"{"id":"\#(lane.id)","to":\#(first)}"#) { [self] answer in
+        ask(lane, to: "\(first)") { [self] answer in
             take(answer, lane) { $0 == first ? nil : "\(first)" }
         }
     }
@@ -70,7 +70,7 @@ final class KeeperDesk {
     private func rewind(_ lane: KeeperLane, back seconds: Int) {
         lane.asks(from: 1)
         let cutoff = now - Int64(seconds) * 1_000
-        client?.ask("dispatcher.rewind", #"{"id":"\#(lane.id)","to":"-\#(seconds)s"}"#) { [self] answer in
+        ask(lane, to: "\"-\(seconds)s\"") { [self] answer in
             let latest = now - Int64(seconds) * 1_000
             take(answer, lane) { [book] first in
                 for index in 0..<book.count {
@@ -82,6 +82,22 @@ final class KeeperDesk {
                 return nil
             }
         }
+    }
+
+    /// - Parameter first: JSON.
+    private func ask(_ lane: KeeperLane, to first: String, then: @escaping (Answer) -> Void) {
+        let before = inFlight(lane)
+        client?.ask("dispatcher.rewind", #"{"id":"\#(lane.id)","to":\#(first)}"#) { [self] answer in
+            if case .result = answer {
+                record.insist(before.isDisjoint(with: inFlight(lane)), "\(lane.id) is rewound with events in flight")
+            }
+            then(answer)
+        }
+    }
+
+    /// The unanswered batches of a dispatcher.
+    private func inFlight(_ lane: KeeperLane) -> Set<Int> {
+        history.sides.first { $0.lane === lane }?.inFlight ?? []
     }
 
     /// - Parameter complaint: Returns what the first event should be if it is another one.
@@ -157,8 +173,7 @@ final class KeeperDesk {
                 let found: DataObject = store.get(key: "encryption")
             else { return }
             record.insist(!isDone || found.get(key: "bytes_left") == 0, "files are left under another key: \(found)")
-            guard history.keys.encrypts, found.get(key: "bytes_left") == 0, found.get(key: "rewriting") == false,
-                let key: Int = found.get(key: "key")
+            guard history.keys.encrypts, found.get(key: "bytes_left") == 0, let key: Int = found.get(key: "key")
             else { return }
             record.insist(key == history.keys.numbers[0], "the key is \(key), not \(history.keys.numbers)")
             record.count(.keyAlone)

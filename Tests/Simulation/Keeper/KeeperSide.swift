@@ -36,13 +36,17 @@ final class KeeperSide: Sender {
     let lane: KeeperLane
     private let book: KeeperBook
     private let record: Record
-    private var waiting: [(events: [Event], then: (SendResult) -> Void)] = []
+    private var waiting: [(number: Int, events: [Event], then: (SendResult) -> Void)] = []
+    /// The number of batches so far.
+    private var sends = 0
 
     init(_ lane: KeeperLane, _ book: KeeperBook, _ record: Record) {
         (self.lane, self.book, self.record) = (lane, book, record)
     }
 
     var hasWaiting: Bool { !waiting.isEmpty }
+    /// The numbers of the batches that are not answered.
+    var inFlight: Set<Int> { Set(waiting.map(\.number)) }
 
     func send(_ batch: Batch, then: @escaping (SendResult) -> Void) {
         let events = read(batch.body)
@@ -51,7 +55,8 @@ final class KeeperSide: Sender {
         record.note("\(lane.id) gets \(events.map { "\($0.number)\($0.isReplayed ? " again" : "")" })")
         for event in events { book.knows(event.index, event.number) }
         lane.sent(events)
-        waiting.append((events, then))
+        sends += 1
+        waiting.append((sends, events, then))
     }
 
     private func read(_ body: [UInt8]) -> [Event] {
@@ -69,7 +74,7 @@ final class KeeperSide: Sender {
     /// Answers a batch, if there is one.
     func answer(isWell: Bool = false) {
         guard !waiting.isEmpty else { return }
-        let (events, then) = waiting.remove(at: record.number(0...waiting.count - 1))
+        let (_, events, then) = waiting.remove(at: record.number(0...waiting.count - 1))
         let word = isWell ? 0 : record.number(0...9)
         record.note("\(lane.id) answers \(events.map(\.number)) by \(word)")
         switch word {
@@ -87,7 +92,7 @@ final class KeeperSide: Sender {
     func lifeEnded() { waiting = [] }
 
     func interrupt() {
-        for (_, then) in waiting { then(.interrupted) }
+        for batch in waiting { batch.then(.interrupted) }
         waiting = []
     }
 

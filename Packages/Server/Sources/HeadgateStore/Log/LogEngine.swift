@@ -303,7 +303,7 @@ final class LogEngine {
     private var needsRekey: Bool {
         guard let keyring = log.files.keyring else { return false }
         // A header that cannot be read now is read again by the rewriting.
-        let found = try? log.bytesByKey()
+        let found = try? log.bytesByKey(with: [])
         return keyring.writing == nil ? found?.keys.contains { $0 != 0 } ?? true : found?[0] != nil
     }
 
@@ -319,7 +319,7 @@ final class LogEngine {
     func rekey(_ keys: EncryptionKeys?) -> Result<StoreEncryption, StoreFault> {
         guard let keyring = log.files.keyring else { return .failure(.failed("the event store has no keys")) }
         if let keys {
-            let needed = attempt { () throws(DiskFault) in try log.bytesByKey().keys.filter { $0 != 0 } }
+            let needed = attempt { () throws(DiskFault) in try bytesByKey().keys.filter { $0 != 0 } }
             switch needed.map({ $0.filter { !keyring.isThere($0, in: keys) } }) {
             case .failure(let fault): return .failure(fault)
             case .success(let missing):
@@ -333,8 +333,10 @@ final class LogEngine {
         return attempt { () throws(DiskFault) in try encryption(keyring) }
     }
 
+    private func bytesByKey() throws(DiskFault) -> [UInt16: Int] { try log.bytesByKey(with: rekey?.formerIDs ?? []) }
+
     private func encryption(_ keyring: Keyring) throws(DiskFault) -> StoreEncryption {
-        let bytes = try log.bytesByKey().map { (Int($0), $1) }
+        let bytes = try bytesByKey().map { (Int($0), $1) }
         return StoreEncryption(
             key: keyring.writing.map { Int($0) }, bytes: Dictionary(uniqueKeysWithValues: bytes),
             isRewriting: isRekeyDue)
@@ -345,7 +347,8 @@ final class LogEngine {
         guard let keyring = log.files.keyring else { return nil }
         // The keys change with the files. Their headers are read once.
         let now = KeyFacts(
-            counts: log.counts, ids: log.state.ids.files.map(\.segment), isDue: isRekeyDue, key: keyring.writing)
+            counts: log.counts, ids: log.state.ids.files.map(\.segment), obsolete: log.sealed.obsolete,
+            isDue: isRekeyDue, key: keyring.writing)
         guard now != reportedKeys, let found = try? encryption(keyring) else { return nil }
         reportedKeys = now
         return found
@@ -386,6 +389,7 @@ extension StoreJob {
 private struct KeyFacts: Equatable {
     var counts: LogCounts
     var ids: [UInt64]
+    var obsolete: [LogFile]
     var isDue: Bool
     var key: UInt16?
 }

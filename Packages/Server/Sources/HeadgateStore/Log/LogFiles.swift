@@ -98,6 +98,15 @@ final class LogFiles {
         return cipher
     }
 
+    /// Returns the number of the key that encrypts a file, and 0 if it is not encrypted. Returns nil if the file is not there,
+    /// or has no sound header.
+    func key(of file: LogFile) throws(DiskFault) -> UInt16? {
+        guard isThere(file.number),
+            case .header(let header) = try open(file.number).read(0..<LogHeader.size).withUnsafeBytes(LogHeader.read)
+        else { return nil }
+        return header.seal?.key ?? 0
+    }
+
     // MARK: For the next segment
 
     /// Returns a file of a size at least, which holds zeros or obsolete bytes, and whose name is synced.

@@ -49,10 +49,15 @@ struct LogRecovery {
             }
         }
         var replay = try replay(chain)
-        try inventory.requireKeys(of: replay.state)
+        let whole = try wholeState(replay)
+        try inventory.requireKeys(of: whole)
         let known = Set(replay.state.segments.map(\.file) + replay.state.ids.files.map(\.file))
         lost = inventory.unreadable.filter { !known.contains($0) }
-        replay.state.lastSequenceNumber = try highestNumber(replay, behind: numbersLost(chain))
+        replay.state.lastSequenceNumber = highestNumber(whole, behind: numbersLost(chain))
+        // Retention that began with a doubtful frame keeps the events after that frame, not only those after this start.
+        if replay.state.retention == nil {
+            (replay.state.retention, replay.state.givenUpThrough) = (whole.retention, whole.givenUpThrough)
+        }
         // Files that were never used are removed at once. Everything else stays until the action is on the disk.
         let blank = inventory.blank.filter { !known.contains($0) }
         blank.forEach(files.remove)
@@ -69,15 +74,21 @@ struct LogRecovery {
         return outcome
     }
 
-    /// Returns the highest number that may have been given: the highest that any frame mentions, doubtful ones
-    /// included, or that of a damaged event after it.
-    private func highestNumber(_ replay: Replay, behind lost: SequenceNumber) throws(Fault) -> SequenceNumber {
+    /// Returns the state that all frames make, doubtful ones included. The recovered log has it.
+    private func wholeState(_ replay: Replay) throws(Fault) -> LogState {
         var state = replay.state
         let scratch = segment(replay.reading.source)
         for (frame, offset) in replay.doubtful {
             try apply(frame, replay.reading.content(frame, offset), at: offset, of: scratch, to: &state)
         }
-        return min(max(written?.given ?? 0, state.highestMentioned + lost), LogFormat.mostEvents)
+        return state
+    }
+
+    /// Returns the highest number that may have been given: the highest that any frame mentions, doubtful ones
+    /// included, or that of a damaged event after it.
+    /// - Parameter state: the state that all frames make.
+    private func highestNumber(_ state: LogState, behind lost: SequenceNumber) -> SequenceNumber {
+        min(max(written?.given ?? 0, state.highestMentioned + lost), LogFormat.mostEvents)
     }
 
     /// Returns the number of events that may be lost after the last known one: their numbers must not be given again.

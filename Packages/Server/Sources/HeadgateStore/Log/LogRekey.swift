@@ -8,7 +8,7 @@ final class LogRekey {
     private let log: SegmentLog
     private var copy: LogCopy?
     /// The files of ids that were rewritten. The next snapshot makes them obsolete.
-    private var formerIDs: [LogFile] = []
+    private(set) var formerIDs: [LogFile] = []
     /// True if something was rewritten since the last segment was begun.
     private var hasRewritten = false
     /// The number of recoveries of the log when this was last looked at.
@@ -76,11 +76,17 @@ extension SegmentLog {
         return nil
     }
 
-    /// Returns the files and bytes under each key, by its number; 0 stands for plain files.
-    func bytesByKey() throws(DiskFault) -> [UInt16: Int] {
+    /// Returns the bytes of the files under each key, by its number; 0 stands for plain files.
+    ///
+    /// Obsolete files count: after a power failure the log may be without the frames that made them obsolete.
+    /// - Parameter former: the files of ids that a rewriting has replaced so far.
+    func bytesByKey(with former: [LogFile]) throws(DiskFault) -> [UInt16: Int] {
         var bytes: [UInt16: Int] = [:]
         let ids = state.ids.files.map { segment($0.segment, $0.file) }
         for segment in segments + ids { bytes[try segment.key() ?? 0, default: 0] += segment.file.size }
+        for file in sealed.obsolete + former {
+            if let key = try files.key(of: file) { bytes[key, default: 0] += file.size }
+        }
         return bytes
     }
 }
