@@ -1,12 +1,12 @@
 /// Lines of a followed file that are sent together, and the state of each. A pure value.
 struct LineBatch {
-    /// The state of a line.
+    /// The state of a line. An answer for a line that is not `sent` changes nothing.
     enum State: Equatable {
-        /// The line must be sent, for the first time or again.
+        /// The line must be sent, for the first time or again. Next: `sent`.
         case open
-        /// The line is sent and not answered.
+        /// The line is sent and not answered. Next: `settled`, or `open` if the daemon may store the line later.
         case sent
-        /// The line is stored, or refused for good.
+        /// The line is stored, or refused for good. This is the last state.
         case settled
     }
 

@@ -101,9 +101,13 @@ final class PipeSpool: Sendable {
 
 /// The pipe and its spool, which the thread and the follower share.
 private struct PipeSource: Sendable {
+    /// The phase of the thread's life. A request to read in another phase than `waiting` changes nothing.
     enum Phase {
+        /// The follower has not asked for data yet. Next: `reading` or `stopped`.
         case waiting
+        /// The thread moves data from the pipe to the spool. Next: `stopped`.
         case reading
+        /// The thread ends and opens no pipe. This is the last phase.
         case stopped
     }
 

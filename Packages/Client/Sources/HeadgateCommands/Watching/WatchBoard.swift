@@ -5,9 +5,9 @@ import HeadgateData
 struct WatchBoard {
     /// The state of the connection to the daemon.
     enum Link: Equatable {
-        /// The daemon reports changes.
+        /// The daemon reports changes. Next: `lost`.
         case connected
-        /// The connection is lost. The reported state is old.
+        /// The connection is lost, or there was none yet. The reported state is old. Next: `connected`, when a watch begins.
         case lost
     }
 

@@ -7,22 +7,29 @@ final class HTTPExchange {
     private let connection: OpaquePointer
     private var request = HTTPRequest()
     private var stage: Stage
-    private var isTooLarge = false
+    /// True while the library calls nothing for the connection. It is no stage: a connection is suspended while the
+    /// handler's answer is awaited, and while a stream has nothing to send.
     private var isSuspended = false
-    private var stream: (any StreamSource)?
 
+    /// The part of the exchange that is in progress. Each stage may be followed by `over`, because the connection may
+    /// be lost at any time. An answer in another stage than `asked` is dropped.
     enum Stage {
-        /// The head is being read.
+        /// The head is being read. Next: `body`, or `queued` if the head announces a body that is too long.
         case head
-        /// The body is being read.
+        /// The body is being read. Next: `asked`, or `longBody`.
         case body
-        /// The handler has the request and has not answered.
+        /// The body is too long; the rest of it is ignored. Next: `queued`.
+        case longBody
+        /// The handler has the request and has not answered. Next: `answered`.
         case asked
-        /// The handler has answered.
+        /// The handler has answered. Next: `queued` or `streaming`.
         case answered(HTTPAnswer)
-        /// The library has the answer.
+        /// The library has the answer. Next: `over`.
         case queued
-        /// The request is over, and no answer is needed.
+        /// The library has an answer that ends with its connection, and reads from this stream. Next: `queued`, when
+        /// the connection is about to be closed.
+        case streaming(any StreamSource)
+        /// The request is over, and no answer is needed. This is the last stage.
         case over
     }
 
@@ -35,8 +42,8 @@ final class HTTPExchange {
 
     /// Adds bytes of the body.
     func take(_ bytes: UnsafeRawBufferPointer) {
-        isTooLarge = isTooLarge || request.body.count + bytes.count > Self.longestBody
-        if !isTooLarge { request.body += bytes }
+        guard case .body = stage else { return }
+        if request.body.count + bytes.count > Self.longestBody { stage = .longBody } else { request.body += bytes }
     }
 
     /// Continues the request when the library can.
@@ -50,7 +57,7 @@ final class HTTPExchange {
             server?.reached(.body, connection)
             let length = request.value("content-length").flatMap(Int.init) ?? 0
             return length <= Self.longestBody || queue(.words(413, "The request is too long."))
-        case .body where isTooLarge:
+        case .longBody:
             server?.reached(.answering, connection)
             return queue(.words(413, "The request is too long."))
         case .body:
@@ -61,7 +68,7 @@ final class HTTPExchange {
             suspend()
             return true
         case .answered(let answer): return queue(answer)
-        case .asked, .queued, .over: return true
+        case .asked, .queued, .streaming, .over: return true
         }
     }
 
@@ -79,23 +86,27 @@ final class HTTPExchange {
     func isOn(_ other: OpaquePointer) -> Bool { connection == other }
 
     /// Returns true if the request's answer is a stream on this connection.
-    func isStream(on other: OpaquePointer) -> Bool { connection == other && stream != nil }
+    func isStream(on other: OpaquePointer) -> Bool {
+        if case .streaming = stage { connection == other } else { false }
+    }
 
     /// Ends the answer, because the connection is about to be closed.
     func abandon() {
-        stream?.readerLeft()
-        stream = nil
+        if case .streaming(let source) = stage {
+            source.readerLeft()
+            stage = .queued
+        }
         resume()
     }
 
     /// Ends the request, because it is answered or its connection is gone.
     func end() {
+        switch stage {
         // The browser may have left before the library took the answer.
-        if case .answered(.events(let source)) = stage { source.readerLeft() }
-        stage = .over
-        isSuspended = false
-        stream?.readerLeft()
-        stream = nil
+        case .answered(.events(let source)), .streaming(let source): source.readerLeft()
+        default: break
+        }
+        (stage, isSuspended) = (.over, false)
     }
 
     private func suspend() {
@@ -133,13 +144,12 @@ final class HTTPExchange {
         switch answer {
         case .response(let response): return queue(response)
         case .events(let source):
-            stream = source
             // The exchange outlives the response: the library releases the response before it reports the end of the
             // request.
             let response = MHD_create_response_from_callback(
                 UInt64.max, Self.pieceSize, Self.read, Unmanaged.passUnretained(self).toOpaque(), nil)
             let headers = [HTTPRequest.Header(name: "Content-Type", value: "text/event-stream; charset=utf-8")]
-            return queue(response, status: 200, headers)
+            return queue(response, status: 200, headers, .streaming(source))
         }
     }
 
@@ -148,23 +158,25 @@ final class HTTPExchange {
         let made = body.withUnsafeMutableBytes {
             MHD_create_response_from_buffer($0.count, $0.baseAddress, cmicrohttpd_copied)
         }
-        return queue(made, status: response.status, response.headers)
+        return queue(made, status: response.status, response.headers, .queued)
     }
 
-    private func queue(_ response: OpaquePointer?, status: Int, _ headers: [HTTPRequest.Header]) -> Bool {
+    private func queue(
+        _ response: OpaquePointer?, status: Int, _ headers: [HTTPRequest.Header], _ next: Stage
+    ) -> Bool {
         guard let response else { return false }
         defer { MHD_destroy_response(response) }
         for header in headers + HTTPResponse.securityHeaders {
             MHD_add_response_header(response, header.name, header.value)
         }
-        stage = .queued
+        stage = next
         return MHD_queue_response(connection, UInt32(status), response) == cmicrohttpd_yes
     }
 
     private static let read: MHD_ContentReaderCallback = { context, _, buffer, count in
         guard let context, let buffer else { return -1 }
         let exchange = Unmanaged<HTTPExchange>.fromOpaque(context).takeUnretainedValue()
-        guard let bytes = exchange.stream?.read(atMost: count) else { return -1 }
+        guard case .streaming(let source) = exchange.stage, let bytes = source.read(atMost: count) else { return -1 }
         if bytes.isEmpty { exchange.suspend() }
         UnsafeMutableRawBufferPointer(start: buffer, count: count).copyBytes(from: bytes)
         return bytes.count

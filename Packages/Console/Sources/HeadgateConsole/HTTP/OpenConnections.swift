@@ -9,9 +9,14 @@ struct OpenConnections<ID: Hashable> {
     /// The most connections.
     let most: Int
 
-    /// The part of a request that a connection has reached.
+    /// The part of a request that a connection has reached. A report about an unknown connection is ignored.
     enum Phase {
-        case head, body, answering
+        /// The head of the next request is awaited or read, for the fixed time at most. Next: `body`.
+        case head
+        /// The body is read, for the fixed time at most. Next: `answering`.
+        case body
+        /// The server has the whole request, and answers without a time limit. Next: `head`, after the answer.
+        case answering
     }
 
     private struct Connection {

@@ -42,4 +42,18 @@ struct HTTPExchangeTests {
         exchange.answer(.events(second))
         #expect(first.departures == 0 && second.departures == 1)
     }
+
+    @Test("A stream that the library reads loses its reader once, when its connection is dropped or its request ends")
+    func streaming() throws {
+        let (stream, exchange) = (Stream(), try exchange(at: .asked))
+        let streaming = try self.exchange(at: .streaming(stream))
+        let connection = try #require(OpaquePointer(bitPattern: 8))
+        #expect(streaming.isStream(on: connection) && !exchange.isStream(on: connection))
+        streaming.abandon()
+        #expect(!streaming.isStream(on: connection))
+        streaming.end()
+        #expect(stream.departures == 1)
+        try self.exchange(at: .streaming(stream)).end()
+        #expect(stream.departures == 2)
+    }
 }

@@ -26,7 +26,8 @@ struct DeliveryMachine {
     private var letterRoom = DeadLetterRoom.unlimited
     /// True if an activation barrier is configured (Behaviour A9).
     private var hasBoard = false
-    /// True while the dispatcher is to become quiet for a rewind: it sends no batch (Behaviour R2).
+    /// True while the dispatcher is to become quiet for a rewind: it sends no batch (Behaviour R2). It is no case of
+    /// ``state``, because a refusal, a stop and new settings change that state during a rewind, too.
     private var isRewinding = false
 
     /// - Parameters:
@@ -106,6 +107,15 @@ struct DeliveryMachine {
 
     /// Stops sending batches.
     mutating func stop() { state.stop() }
+
+    /// Stops sending batches and ends all purges early, because the dispatcher is being removed.
+    mutating func leave() -> [Order] {
+        state.leave()
+        return purges.abandon()
+    }
+
+    /// True from the removal of the dispatcher on, until it is added again.
+    var isLeaving: Bool { state.isLeaving }
 
     /// Records that an operator paused or resumed the dispatcher: a refusal by the destination no longer holds it.
     mutating func holdReplaced() { state.setRefused(false) }
@@ -280,9 +290,6 @@ struct DeliveryMachine {
 
     /// Begins to drop the pending events up to `newest`. Events in flight are kept.
     mutating func purge(through newest: SequenceNumber) -> Purges.Number { purges.begin(through: newest, in: queue) }
-
-    /// Ends all purges early, because the dispatcher is being removed.
-    mutating func abandonPurges() -> [Order] { purges.abandon() }
 
     // MARK: Sending
 

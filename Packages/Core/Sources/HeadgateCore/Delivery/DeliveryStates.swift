@@ -1,27 +1,48 @@
-/// The state of a dispatcher that decides whether it sends batches at all. Pure.
+/// The state of a dispatcher that decides whether it sends batches at all. New settings are legal in every state, and
+/// enter `taking`. Pure.
 enum SendingState: Equatable {
-    /// Batches are sent. Next: `held` after a refusal, `stopping` when the dispatcher is stopped or removed.
+    /// Batches are sent. Next: `held` after a refusal, `stopping` or `leaving`.
     case taking
     /// The destination refused the dispatcher. Nothing is sent until an operator resumes it or its settings change
-    /// (Behaviour D7). Next: `taking` then, `stopping` when the dispatcher is stopped or removed.
+    /// (Behaviour D7). Next: `taking` then, `stopping` or `leaving`.
     case held
-    /// The dispatcher sends no more batches (Behaviour D11). A refusal and an operator's decision change only `wasHeld`.
-    /// Next: `taking`, when the dispatcher is added again with new settings.
+    /// The dispatcher sends no more batches (Behaviour D11), and is still evaluated. A refusal and an operator's decision
+    /// change only `wasHeld`. Next: `leaving`; `taking` with new settings.
     case stopping(wasHeld: Bool)
+    /// The dispatcher is being removed, and is not evaluated any more. A stop changes nothing; a refusal and an
+    /// operator's decision change only `wasHeld`. Next: `taking`, when the dispatcher is added again.
+    case leaving(wasHeld: Bool)
 
     var isStopping: Bool { self != .taking && self != .held }
 
+    var isLeaving: Bool { if case .leaving = self { true } else { false } }
+
     /// True if a refusal by the destination holds the dispatcher, or held it when it was stopped.
-    var isRefused: Bool { self == .held || self == .stopping(wasHeld: true) }
+    var isRefused: Bool {
+        switch self {
+        case .taking: false
+        case .held: true
+        case .stopping(let wasHeld), .leaving(let wasHeld): wasHeld
+        }
+    }
 
     /// Stops sending batches.
     mutating func stop() {
         if !isStopping { self = .stopping(wasHeld: isRefused) }
     }
 
+    /// Stops sending batches, because the dispatcher is being removed.
+    mutating func leave() {
+        self = .leaving(wasHeld: isRefused)
+    }
+
     /// Records whether a refusal by the destination holds the dispatcher.
     mutating func setRefused(_ isRefused: Bool) {
-        self = isStopping ? .stopping(wasHeld: isRefused) : isRefused ? .held : .taking
+        switch self {
+        case .taking, .held: self = isRefused ? .held : .taking
+        case .stopping: self = .stopping(wasHeld: isRefused)
+        case .leaving: self = .leaving(wasHeld: isRefused)
+        }
     }
 }
 
@@ -41,6 +62,6 @@ enum EvaluationState {
     case resting
     /// The reasons that hold pending events are recorded. Next: `over`.
     case marking
-    /// No evaluation is running.
+    /// No evaluation is running. Next: `droppingExpired`.
     case over
 }

@@ -33,8 +33,6 @@ final class Dispatcher: EvaluatedDispatcher {
     /// The rewind under way; nil if there is none.
     private var rewind: RewindState?
     private var purgeWaiters: [Purges.Number: (PurgeOutcome) -> Void] = [:]
-    /// True from the removal of the dispatcher on, until it is added again.
-    private var hasLeft = false
     private let records: OutcomeRecords
     @exclusivity(unchecked) private var barriers: BarrierView
     /// The transformations of events just before they are sent (Behaviour P4).
@@ -42,11 +40,14 @@ final class Dispatcher: EvaluatedDispatcher {
     private let loadRules: LoadRouter
     private let clock: DispatcherClock
 
-    /// The state of a rewind.
+    /// The state of a rewind. Without a rewind there is no state. A request in either state is not allowed: the caller
+    /// checks ``isRewinding`` first.
     private enum RewindState {
-        /// Batches in flight, purges and reads are being finished. The closure gets false if the dispatcher is removed.
+        /// Batches in flight, purges and reads are being finished. The closure gets false if the dispatcher is removed,
+        /// which ends the rewind. Next: `asking`, at the first evaluation after which nothing is in flight.
         case waiting((Bool) -> Void)
-        /// The store is asked. The queue does not change meanwhile.
+        /// The store is asked. The queue does not change meanwhile, and the dispatcher is not evaluated. Next: no state,
+        /// after ``rewound(to:isStart:)`` or ``endRewind()``.
         case asking
     }
 
@@ -114,7 +115,7 @@ final class Dispatcher: EvaluatedDispatcher {
     /// Evaluates the dispatcher: sends the events that may be sent now, and publishes the queue depth.
     /// - Parameter stamp: the present time on the age scale.
     func evaluate(at stamp: Int64) {
-        guard !hasLeft, !isBeingRewound else { return }
+        guard !machine.isLeaving, !isBeingRewound else { return }
         batchDelay.end()
         openIfLettersFit()
         machine.beginEvaluation()
@@ -165,7 +166,6 @@ final class Dispatcher: EvaluatedDispatcher {
         }
         self.kind = kind
         self.reachesNetwork = reachesNetwork
-        hasLeft = false
         let orders = machine.change(
             to: settings, mostEvents: min(settings.dispatchLimit, sender.format.mostEvents))
         placeActivationGate()
@@ -202,9 +202,7 @@ final class Dispatcher: EvaluatedDispatcher {
 
     /// Begins the removal of the dispatcher: no more batches are sent, and those in flight are finished.
     func leave() {
-        hasLeft = true
-        machine.stop()
-        perform(machine.abandonPurges())
+        perform(machine.leave())
         guard case .waiting(let tell) = rewind else { return }
         endRewind()
         tell(false)

@@ -3,11 +3,15 @@
 struct ReadAhead {
     private var state = State.idle
 
+    /// The state of the store's reads. An answer in another state than `asked`, and the end of a wait in another state
+    /// than `resting`, are late and change nothing.
     private enum State {
+        /// No read is running. Next: `asked`, when a caller needs events that are not in memory.
         case idle
-        /// A read of the events after the read position is running. `newest` was the newest event when it began.
+        /// A read of the events after the read position is running. `newest` was the newest event when it began. Next:
+        /// `idle` after an answer, `resting` after a failure.
         case asked(newest: SequenceNumber)
-        /// A read failed. The store is not asked again for a while.
+        /// A read failed. The store is not asked again for a while. Next: `idle`, after the wait.
         case resting
     }
 

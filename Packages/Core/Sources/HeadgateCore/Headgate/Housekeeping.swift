@@ -14,13 +14,15 @@ final class Housekeeping {
     /// The next time at which orphans and ids are checked.
     @exclusivity(unchecked) private var nextChores: Instant
     @exclusivity(unchecked) private var pass: Pass
-    @exclusivity(unchecked) private var hasEnded = false
 
+    /// The state of the passes over the backlog.
     private enum Pass {
-        /// A pass over the backlog has been running since this time.
+        /// A pass has been running since this time. Next: `resting`, after the last range or a failed read; `ended`.
         case running(since: Instant)
-        /// The next pass begins at this time.
+        /// The next pass begins at this time, if there are unread events then. Next: `running`; `ended`.
         case resting(until: Instant)
+        /// An orderly stop is running: no pass begins, and the one under way reads no further range. The last state.
+        case ended
     }
 
     private static let restBetweenSteps = Duration.milliseconds(5)
@@ -49,7 +51,7 @@ final class Housekeeping {
     /// other work.
     func schedule() {
         beginPassWhenDue()
-        let next = hasEnded ? nil : nextEvaluation
+        let next = nextEvaluation
         guard alarm?.at != next else { return }
         alarm?.rings.dispose()
         alarm = next.map { next in (events.scheduler.schedule(at: next) { [weak self] in self?.look() }, next) }
@@ -57,10 +59,11 @@ final class Housekeeping {
 
     /// Stops all periodic work, because an orderly stop is running.
     func end() {
-        hasEnded = true
+        pass = .ended
     }
 
-    private var nextEvaluation: Instant {
+    private var nextEvaluation: Instant? {
+        if case .ended = pass { return nil }
         // The interval counts from the last check, so that a busy gate cannot postpone the work for ever.
         var next = nextChores
         if case .resting(let end) = pass, dispatchers.hasUnread { next = min(next, end) }
@@ -86,7 +89,7 @@ final class Housekeeping {
 
     /// Begins a pass if one is due. Dispatchers check the events in their buffers themselves.
     private func beginPassWhenDue() {
-        guard case .resting(let end) = pass, !hasEnded, events.scheduler.now >= end,
+        guard case .resting(let end) = pass, events.scheduler.now >= end,
             let oldest = dispatchers.oldestUnread
         else { return }
         pass = .running(since: events.scheduler.now)
@@ -95,7 +98,7 @@ final class Housekeeping {
     }
 
     private func sweepOn() {
-        guard !hasEnded, let range = events.sweep.next else { return rest() }
+        guard case .running = pass, let range = events.sweep.next else { return rest() }
         events.store.readAged(range) { [weak self] in self?.swept(range, $0) }
     }
 

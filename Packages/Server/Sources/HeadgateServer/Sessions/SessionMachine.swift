@@ -75,6 +75,17 @@ struct SessionMachine {
         var isLost: Bool { self == .leaving || self == .gone }
     }
 
+    /// The state of the session's end, which depends on neither ``Reading`` nor ``Peer``.
+    enum Ending: Equatable {
+        /// The session serves its client. Next: `requested`; `ordered`, when the client sends nothing more and all its
+        /// messages are answered.
+        case none
+        /// The session closes when its open calls are done. Next: `ordered`.
+        case requested
+        /// The order to close the connection is given. It is given once. The last state.
+        case ordered
+    }
+
     /// The state outside the machine that its decisions need.
     struct Dependencies: Equatable {
         /// The output that the client has not read, in bytes.
@@ -95,9 +106,7 @@ struct SessionMachine {
     private(set) var asked = 0
     /// A Boolean value that says whether the next line waits for room in the commit group.
     private var isLineHeld = false
-    /// A Boolean value that says whether the session closes when its open calls are done.
-    private var isEnding = false
-    private var isClosing = false
+    private var ending = Ending.none
 
     init(limits: Limits) {
         self.limits = limits
@@ -285,7 +294,7 @@ struct SessionMachine {
 
     /// Ends the session in order: all open calls and requests to the client are answered first.
     mutating func ends() -> Order {
-        isEnding = true
+        if ending == .none { ending = .requested }
         return closeIfDone()
     }
 
@@ -317,14 +326,13 @@ struct SessionMachine {
     /// Closes the connection when no answer is owed by either side. All lines are taken before. If the client has
     /// disconnected, its remaining data is read before, too.
     private mutating func closeIfDone() -> Order {
-        guard !isClosing, reading == .over || isEnding && reading == .open && !peer.isLost else { return .nothing }
-        if peer.isLost {
-            isClosing = true
-            return .close
+        let isDue = reading == .over || ending == .requested && reading == .open && !peer.isLost
+        guard isDue, ending != .ordered else { return .nothing }
+        if !peer.isLost {
+            guard account.isSettled, peer.hasReachedEnd || asked == 0 else { return .nothing }
         }
-        guard account.isSettled, peer.hasReachedEnd || asked == 0 else { return .nothing }
-        isClosing = true
-        return .closeAfterFlush
+        ending = .ordered
+        return peer.isLost ? .close : .closeAfterFlush
     }
 }
 

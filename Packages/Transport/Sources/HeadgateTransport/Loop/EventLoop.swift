@@ -96,7 +96,7 @@ public final class EventLoop: @unchecked Sendable {
 
     /// True if the loop is closed. May be read from any thread.
     public var isClosed: Bool {
-        inbox.withLock { $0.phase == .closed }
+        inbox.withLock { $0.isClosed }
     }
 
     /// Waits until the loop is closed.

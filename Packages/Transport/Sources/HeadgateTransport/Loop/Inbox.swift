@@ -8,13 +8,18 @@ struct Inbox: Sendable {
         case closure(@Sendable () -> Void)
     }
 
-    enum Phase: Sendable {
-        /// The loop can be woken up.
+    /// The phase of the loop's life. Work is accepted in every phase.
+    private enum Phase {
+        /// The loop can be woken up. Next: `closing`.
         case open
-        /// The loop's thread is closing the handles, and will take new work without being woken up.
+        /// The loop's thread is closing the handles, and will take new work without being woken up. Next: `closed`,
+        /// once there is no work left.
         case closing
-        /// The loop is closed. New work runs on a thread of its own.
+        /// The loop is closed, and there is no work. Next: `servedLate`, when work is added.
         case closed
+        /// The loop is closed. A thread of its own, which was ordered once, runs the work. Next: `closed`, once there is
+        /// no work left.
+        case servedLate
     }
 
     /// The action that the caller must take after adding work.
@@ -24,19 +29,21 @@ struct Inbox: Sendable {
         case startLateThread
     }
 
-    private(set) var phase = Phase.open
+    private var phase = Phase.open
     private var work: [Work] = []
-    private var isServedLate = false
     private var closeWaiters: [@Sendable () -> Void] = []
 
+    /// True if the loop is closed, so that it runs no more work itself.
+    var isClosed: Bool { phase == .closed || phase == .servedLate }
+
+    /// Adds work, in any phase.
     mutating func push(_ new: Work) -> Duty {
         work.append(new)
         switch phase {
         case .open: return work.count == 1 ? .wakeLoop : .nobody
-        case .closing: return .nobody
+        case .closing, .servedLate: return .nobody
         case .closed:
-            guard !isServedLate else { return .nobody }
-            isServedLate = true
+            phase = .servedLate
             return .startLateThread
         }
     }
@@ -61,13 +68,13 @@ struct Inbox: Sendable {
     /// Returns true if the late thread may end, because there is no work.
     mutating func endLateService() -> Bool {
         guard work.isEmpty else { return false }
-        isServedLate = false
+        phase = .closed
         return true
     }
 
     /// Adds a waiter for the close of the loop. Returns false if the loop is closed already.
     mutating func awaitClose(_ waiter: @escaping @Sendable () -> Void) -> Bool {
-        guard phase != .closed else { return false }
+        guard !isClosed else { return false }
         closeWaiters.append(waiter)
         return true
     }
