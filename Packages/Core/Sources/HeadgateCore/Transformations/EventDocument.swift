@@ -234,7 +234,7 @@ extension EventDocument {
         let isHashed: Bool
     }
 
-    /// Takes out a value to move. Parts of it that are to be hashed or removed are, wherever the value goes.
+    /// Takes out a value to move. Parts of the value that are to be hashed or removed are hashed or removed all the same.
     /// - Returns: nil if there is no value, or if it is to be removed.
     mutating func take(
         _ renaming: EventEdit.Renaming, hashes: [EventPath], removals: [EventPath],

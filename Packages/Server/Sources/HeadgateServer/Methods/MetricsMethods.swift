@@ -21,16 +21,12 @@ struct MetricsMethods: MethodFamily {
         .required("name", .name, \.metric.name), .required("type", .word, \.metric.kind),
         .required("help", .text, \.metric.help),
         .required("unit", .nullable(.word), \.metric.unit, "the unit of the values"),
-        .required("samples", OutputShape(.array(sample)) { $1.samples(of: $0.metric, $0.reading) }, \.self),
+        .required("samples", samples, \.self),
     ])
 
-    private static let sample = Schema.object([
-        .required("labels", .dictionary(.text)), .optional("value", .number, "of a counter or a gauge"),
-        .optional(
-            "buckets", .array(.array(.nullable(.number))),
-            "for a histogram: pairs of an upper bound and the cumulative count; the last bound is null (+Inf)"),
-        .optional("sum", .number, "of a histogram"), .optional("count", .count, "of a histogram"),
-    ])
+    private static let samples = OutputShape<(metric: Metric, reading: MetricsReading)>(
+        .array(MetricSample.shape.schema)
+    ) { $1.samples(of: $0.metric, $0.reading) }
 
     static let methods = [metrics]
 }

@@ -30,16 +30,12 @@ struct TrackMethods: MethodFamily {
     private static let trackMany = FamilyMethod<Self>(
         "track_many", .track, "Tracks several events atomically: all are stored, or none.",
         readingItself: [.required("events", .array(.named("TrackedEvent", .object(EventReader.members))))],
-        result: .object([
-            .required("ids", .array(.name)), .optional("first_seq", .positive, "absent if all events are unrouted"),
-            .optional("last_seq", .positive, "likewise"), .required("duplicates", .count),
-            .required("unrouted", .count),
-        ]), reasons: reasons
+        result: TrackSummary.shape.schema, reasons: reasons
     ) { parts, call, params throws(RPCError) in
         let views = try events(params)
         var summary = TrackSummary()
         try parts.tracking.track(all: views, from: call.session) { summary.add($0, $1) }
-        parts.answer(call, events: views.count) { [summary] in summary.write(into: &$0) }
+        parts.answer(call, events: views.count) { [summary] in TrackSummary.shape.write(summary, &$0) }
     }
 
     private static func events(_ params: JSONView?) throws(RPCError) -> [JSONView] {
@@ -61,11 +57,25 @@ struct TrackMethods: MethodFamily {
 
 /// The result of `track_many`.
 private struct TrackSummary {
+    /// The IDs as they were sent, separated by commas.
     private var ids = JSONWriter()
     private var first: SequenceNumber?
     private var last: SequenceNumber?
     private var duplicates = 0
     private var unrouted = 0
+
+    static let shape = OutputShape<TrackSummary>.object([
+        .required("ids", idList, \.ids.bytes),
+        .optional("first_seq", .positive, \.first, "absent if all events are unrouted"),
+        .optional("last_seq", .positive, \.last, "likewise"), .required("duplicates", .count, \.duplicates),
+        .required("unrouted", .count, \.unrouted),
+    ])
+
+    private static let idList = OutputShape<[UInt8]>(.array(.name)) { ids, writer in
+        writer.raw("[")
+        writer.raw(ids)
+        writer.raw("]")
+    }
 
     mutating func add(_ event: TrackedEvent, _ admission: Admission) {
         ids.element()
@@ -82,22 +92,5 @@ private struct TrackSummary {
     private mutating func note(_ number: SequenceNumber) {
         first = min(first ?? number, number)
         last = max(last ?? number, number)
-    }
-
-    func write(into writer: inout JSONWriter) {
-        writer.raw(#"{"ids":["#)
-        writer.raw(ids.bytes)
-        writer.raw("]")
-        if let first, let last {
-            writer.raw(#","first_seq":"#)
-            writer.integer(first)
-            writer.raw(#","last_seq":"#)
-            writer.integer(last)
-        }
-        writer.raw(#","duplicates":"#)
-        writer.integer(duplicates)
-        writer.raw(#","unrouted":"#)
-        writer.integer(unrouted)
-        writer.raw("}")
     }
 }

@@ -1,5 +1,6 @@
 import HeadgateCore
 import HeadgateData
+import HeadgateWire
 
 /// The declaration of one metric: its name, its meaning and the source of its samples (Behaviour O1). The answer of the
 /// method `metrics` is made from it, and a test compares `Docs/Metrics.md` with it.
@@ -80,26 +81,39 @@ enum MetricValue {
     static func flag(_ isSo: Bool) -> MetricValue { .whole(isSo ? 1 : 0) }
 }
 
-/// Writes the samples of metrics into an answer, one after the other. One answer may have thousands of samples.
-struct SampleWriter {
-    fileprivate(set) var json: JSONWriter
+/// One sample of a metric: the value of a counter or gauge, or a histogram.
+struct MetricSample {
+    let labels: KeyValuePairs<StaticString, String>
+    var value: MetricValue?
+    var histogram: Histogram?
 
-    /// Writes a sample without labels.
-    mutating func sample(_ value: MetricValue) { sample([:], value) }
+    static let shape = OutputShape<MetricSample>.object([
+        .required("labels", labels, \.labels), .optional("value", number, \.value, "of a counter or a gauge"),
+        .optional(
+            "buckets", buckets, \.histogram,
+            "for a histogram: pairs of an upper bound and the cumulative count; the last bound is null (+Inf)"),
+        .optional("sum", sum, \.histogram, "of a histogram"),
+        .optional("count", .count, \.histogram?.count, "of a histogram"),
+    ])
 
-    /// Writes a sample that is one number.
-    mutating func sample(_ labels: KeyValuePairs<StaticString, String>, _ value: MetricValue) {
-        begin(labels)
-        json.member("value")
-        write(value)
+    private static let labels = OutputShape<KeyValuePairs<StaticString, String>>(.dictionary(.text)) { labels, json in
+        json.beginObject()
+        for (name, value) in labels { json.member(name, value) }
         json.endObject()
     }
 
-    /// Writes a histogram: for each bucket its bound and the count of values up to the bound, and the sum and count of
-    /// all values.
-    mutating func sample(_ labels: KeyValuePairs<StaticString, String>, _ histogram: Histogram) {
-        begin(labels)
-        json.member("buckets")
+    private static let number = OutputShape<MetricValue>(.number) { value, json in
+        switch value {
+        case .whole(let number): json.integer(number)
+        case .seconds(let time): json.raw(verbatim: (Double(time.wholeNanoseconds) / 1e9).description)
+        case .time(let moment): json.raw(verbatim: (Double(moment.milliseconds) / 1e3).description)
+        }
+    }
+
+    private static let sum = OutputShape<Histogram>(.number) { $1.raw(verbatim: $0.scaledSum.description) }
+
+    /// For each bucket its bound and the count of values up to the bound.
+    private static let buckets = OutputShape<Histogram>(.array(.array(.nullable(.number)))) { histogram, json in
         json.beginArray()
         for (bound, count) in zip(histogram.scale.scaledBounds, histogram.cumulative) {
             json.element()
@@ -114,27 +128,29 @@ struct SampleWriter {
         json.integer(histogram.count)
         json.raw("]")
         json.endArray()
-        json.member("sum")
-        json.raw(verbatim: histogram.scaledSum.description)
-        json.member("count", histogram.count)
-        json.endObject()
+    }
+}
+
+/// Writes the samples of metrics into an answer, one after the other. One answer may have thousands of samples.
+struct SampleWriter {
+    fileprivate(set) var json: JSONWriter
+
+    /// Writes a sample without labels.
+    mutating func sample(_ value: MetricValue) { sample([:], value) }
+
+    /// Writes a sample that is one number.
+    mutating func sample(_ labels: KeyValuePairs<StaticString, String>, _ value: MetricValue) {
+        write(MetricSample(labels: labels, value: value))
     }
 
-    private mutating func begin(_ labels: KeyValuePairs<StaticString, String>) {
+    /// Writes a sample that is a histogram.
+    mutating func sample(_ labels: KeyValuePairs<StaticString, String>, _ histogram: Histogram) {
+        write(MetricSample(labels: labels, histogram: histogram))
+    }
+
+    private mutating func write(_ sample: MetricSample) {
         json.element()
-        json.beginObject()
-        json.member("labels")
-        json.beginObject()
-        for (name, value) in labels { json.member(name, value) }
-        json.endObject()
-    }
-
-    private mutating func write(_ value: MetricValue) {
-        switch value {
-        case .whole(let number): json.integer(number)
-        case .seconds(let time): json.raw(verbatim: (Double(time.wholeNanoseconds) / 1e9).description)
-        case .time(let moment): json.raw(verbatim: (Double(moment.milliseconds) / 1e3).description)
-        }
+        MetricSample.shape.write(sample, &json)
     }
 }
 

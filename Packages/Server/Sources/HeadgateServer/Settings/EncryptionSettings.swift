@@ -3,44 +3,49 @@ import HeadgateData
 
 /// The section `store.encryption` (Behaviour C1, C2).
 public struct EncryptionSettings: Equatable, Sendable {
-    /// The source of the keys.
-    enum Source: Equatable, Sendable {
-        case file(String)
-        /// The name of a credential of systemd.
-        case credential(String)
-        /// The name of an environment variable.
-        case variable(String)
+    /// The kind of a source of keys, by the member that names the source.
+    enum Source: String, CaseIterable {
+        case file = "key_file"
+        case credential = "key_credential"
+        case variable = "key_env"
+
+        /// Returns the name of the source, or nil if the member is absent or wrong.
+        fileprivate func read(_ reader: SettingsReader) -> String? {
+            switch self {
+            case .file: reader.readFile(rawValue)
+            case .credential: EncryptionSettings.credential(reader)
+            case .variable: reader.environmentVariable(rawValue)
+            }
+        }
     }
 
-    var source: Source
+    let source: Source
+    /// The path of the file, or the name of systemd's credential or of the environment variable.
+    let name: String
     /// False while encryption is being switched off: the keys only decrypt.
-    var isOn: Bool
+    let isOn: Bool
 
-    private static let sources = ["key_file", "key_credential", "key_env"]
     /// The most bytes of a key file.
     private static let longest = 64 << 10
 
     /// - Returns: nil if the section has a fault.
     init?(_ reader: SettingsReader) {
-        let found: [Source?] = [
-            reader.readFile("key_file").map { .file($0) },
-            EncryptionSettings.credential(reader).map { .credential($0) },
-            reader.environmentVariable("key_env").map { .variable($0) },
-        ]
-        let isEnabled = reader.bool("enabled")
-        guard reader.keys.count(where: EncryptionSettings.sources.contains) == 1 else {
+        let found = Source.allCases.compactMap { source in source.read(reader).map { (source, $0) } }
+        isOn = reader.bool("enabled") ?? true
+        guard reader.keys.count(where: { Source(rawValue: $0) != nil }) == 1 else {
             reader.fault("must have exactly one of `key_file`, `key_credential` and `key_env`")
             return nil
         }
-        guard let source = found.compactMap({ $0 }).first else { return nil }
-        (self.source, isOn) = (source, isEnabled ?? true)
+        guard let (source, name) = found.first else { return nil }
+        (self.source, self.name) = (source, name)
     }
 
     private static func credential(_ reader: SettingsReader) -> String? {
-        guard let name = reader.string("key_credential") else { return nil }
+        let key = Source.credential.rawValue
+        guard let name = reader.string(key) else { return nil }
         guard !name.isEmpty, !name.hasPrefix("."), !name.utf8.contains(where: { $0 == 0 || $0 == UInt8(ascii: "/") })
         else {
-            reader.fault("key_credential", "", "must be the name of a credential")
+            reader.fault(key, "", "must be the name of a credential")
             return nil
         }
         return name
@@ -48,22 +53,14 @@ public struct EncryptionSettings: Equatable, Sendable {
 
     /// The section as it is in the configuration.
     var object: DataObject {
-        let (key, value) =
-            switch source {
-            case .file(let path): ("key_file", path)
-            case .credential(let name): ("key_credential", name)
-            case .variable(let name): ("key_env", name)
-            }
-        return DataObject([(key, .string(value)), ("enabled", .bool(isOn))])
+        DataObject([(source.rawValue, .string(name)), ("enabled", .bool(isOn))])
     }
 
     /// The section with null for the sources that it does not name, so that it replaces another section.
     var wholeObject: DataObject {
-        EncryptionSettings.sources.reduce(object) { object, key in
-            var object = object
-            if object[key] == nil { object[key] = .null }
-            return object
-        }
+        var object = object
+        for other in Source.allCases where other != source { object[other.rawValue] = .null }
+        return object
     }
 
     /// Reads the keys.
@@ -71,7 +68,7 @@ public struct EncryptionSettings: Equatable, Sendable {
     func keys(_ environment: [String: String]) throws(StartFault) -> EncryptionKeys {
         let text: String
         switch source {
-        case .variable(let name):
+        case .variable:
             guard let value = environment[name] else { throw fault("the environment variable \(name) is not set") }
             // A variable has one line in most places where it can be set.
             text = value.replacing(",", with: "\n")
@@ -92,8 +89,8 @@ public struct EncryptionSettings: Equatable, Sendable {
     /// The path of the file with the keys; nil if the keys are in no file.
     func path(_ environment: [String: String]) -> String? {
         switch source {
-        case .file(let path): path
-        case .credential(let name): environment["CREDENTIALS_DIRECTORY"].map { $0 + "/" + name }
+        case .file: name
+        case .credential: environment["CREDENTIALS_DIRECTORY"].map { $0 + "/" + name }
         case .variable: nil
         }
     }

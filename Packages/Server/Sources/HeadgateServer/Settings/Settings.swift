@@ -102,26 +102,7 @@ public struct Settings: Equatable, Sendable {
     }
 
     private mutating func readSections(_ reader: SettingsReader, _ vocabulary: SettingsVocabulary) {
-        reader.bool("lenient", into: &isLenient)
-        reader.word("durability", of: Durability.allCases, into: &durability)
-        reader.word("log_format", of: LogFormat.allCases, into: &logFormat)
-        reader.section("limits") { limits.read($0) }
-        reader.section("access") { access.read($0) }
-        reader.section("store") { section in
-            section.word("kind", of: StoreKind.allCases, into: &storeKind)
-            store.read(section)
-            section.section("encryption") { encryption = EncryptionSettings($0) }
-            if section.keys.contains("encryption"), storeKind == .sqlite, durability != .memory {
-                section.fault("encryption", "", "needs the store of kind log: a store of kind sqlite is not encrypted")
-            }
-            guard store.retain != nil, storeKind == .sqlite, durability != .memory else { return }
-            section.fault("retain", "", "needs the store of kind log: a store of kind sqlite deletes delivered events")
-        }
-        reader.section("trace") { $0.integer("remember", in: 0...EventTrace.most, into: &tracedEvents) }
-        reader.milliseconds("shutdown_timeout_ms", atLeast: 0, into: &shutdownTimeout)
-        reader.section("flush_on") { flushOn.read($0) }
-        reader.section("collectors") { collectors.read($0, own: vocabulary.collectors) }
-        reader.section("network") { network.read($0) }
+        Settings.table(ownCollectors: vocabulary.collectors).read(reader, into: &self)
         reader.section("gateway") { gateways = GatewayRules($0) }
         reader.section("remote") { remote = RemoteSource($0) }
     }
@@ -179,26 +160,51 @@ public struct Settings: Equatable, Sendable {
 
     // MARK: Showing
 
-    private var storeSection: DataObject {
-        let keys = encryption.map { [("encryption", DataItem.object($0.object))] } ?? []
-        return DataObject([("kind", .string(storeKind.rawValue))] + Array(store.object) + keys)
+    /// The sections that have defaults, in the form of a configuration. Reading the object returns the same settings.
+    var sections: DataObject { Settings.table(ownCollectors: []).object(self) }
+}
+
+/// The keys that have a default.
+extension Settings {
+    /// - Parameter ownCollectors: the IDs of the program's own collectors, which are keys of `collectors` (Behaviour P2).
+    private static func table(ownCollectors: Set<String>) -> SettingsTable<Settings> {
+        let collectors = SettingsTable<Settings>.Key(
+            name: "collectors",
+            read: { reader, settings in
+                reader.section("collectors") { settings.collectors.read($0, own: ownCollectors) }
+            }, show: { .object($0.collectors.object) })
+        return SettingsTable([
+            .key("durability", .word, \.durability), .key("lenient", .bool, \.isLenient),
+            .key("log_format", .word, \.logFormat), .section("limits", \.limits), .section("access", \.access),
+            storeKey, .section("trace", traceTable, \.self),
+            .key("shutdown_timeout_ms", .milliseconds(atLeast: 0), \.shutdownTimeout),
+            .section("flush_on", \.flushOn), collectors, .section("network", \.network),
+        ])
     }
 
-    /// The sections that have defaults, in the form of a configuration. Reading the object returns the same settings.
-    var sections: DataObject {
-        [
-            "durability": .string(durability.rawValue), "lenient": .bool(isLenient),
-            "log_format": .string(logFormat.rawValue),
-            "limits": .object(limits.object),
-            "access": .object(access.object),
-            "store": .object(storeSection),
-            "trace": ["remember": .number(DataNumber(tracedEvents))],
-            "shutdown_timeout_ms": .init(milliseconds: shutdownTimeout),
-            "flush_on": .object(flushOn.object),
-            "collectors": .object(collectors.object),
-            "network": .object(network.object),
-        ]
-    }
+    private static let traceTable = SettingsTable<Settings>([
+        .key("remember", .integer(0...EventTrace.most), \.tracedEvents)
+    ])
+
+    private static let storeTable = SettingsTable<Settings>(
+        [.key("kind", .word, \.storeKind)] + StoreLimits.table.keys.map { $0.within(\.store) }
+            + [.optional("encryption", .section(EncryptionSettings.init(_:), \.object), \.encryption)])
+
+    private static let storeKey = SettingsTable<Settings>.Key(
+        name: "store",
+        read: { reader, settings in
+            reader.section("store") { section in
+                storeTable.read(section, into: &settings)
+                guard settings.storeKind == .sqlite, settings.durability != .memory else { return }
+                if section.keys.contains("encryption") {
+                    section.fault(
+                        "encryption", "", "needs the store of kind log: a store of kind sqlite is not encrypted")
+                }
+                guard settings.store.retain != nil else { return }
+                section.fault(
+                    "retain", "", "needs the store of kind log: a store of kind sqlite deletes delivered events")
+            }
+        }, show: { .object(storeTable.object($0)) })
 }
 
 extension DataItem {

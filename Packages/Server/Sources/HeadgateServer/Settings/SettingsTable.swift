@@ -56,6 +56,25 @@ extension SettingsTable.Key {
             name: name, read: { $1[keyPath: path] = form.read($0, name) ?? $1[keyPath: path] },
             show: { $0[keyPath: path].map(form.show) })
     }
+
+    /// Returns a key with a section of its own, whose members are read into a part of this section.
+    static func section<Part>(_ name: String, _ table: SettingsTable<Part>, _ path: Path<Part>) -> Self {
+        Self(
+            name: name,
+            read: { reader, section in reader.section(name) { table.read($0, into: &section[keyPath: path]) } },
+            show: { .object(table.object($0[keyPath: path])) })
+    }
+
+    /// Returns a key with a section of its own.
+    static func section<Part: SettingsSection>(_ name: String, _ path: Path<Part>) -> Self {
+        section(name, Part.table, path)
+    }
+
+    /// Returns the key for a section that this one is a part of.
+    func within<Whole>(_ path: WritableKeyPath<Whole, Section> & Sendable) -> SettingsTable<Whole>.Key {
+        SettingsTable<Whole>.Key(
+            name: name, read: { [read] in read($0, &$1[keyPath: path]) }, show: { [show] in show($0[keyPath: path]) })
+    }
 }
 
 /// The form of a value in the settings: how it is read and shown.

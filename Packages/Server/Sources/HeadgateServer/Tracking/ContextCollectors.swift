@@ -157,14 +157,17 @@ public struct CollectorSettings: Equatable, Sendable {
 
     public init() {}
 
-    /// The names of the service's own collectors.
-    static let builtIn: Set<String> = ["peer", "client", "host", "network"]
+    private static let table = SettingsTable<CollectorSettings>([
+        .key("peer", .bool, \.peer), .key("client", .bool, \.client), .key("host", .bool, \.host),
+        .key("network", .bool, \.network),
+    ])
 
-    /// The section `collectors` as it stands in a configuration.
+    /// The names of the service's own collectors.
+    static let builtIn = Set(table.keys.map(\.name))
+
+    /// The section `collectors` as it is in a configuration.
     var object: DataObject {
-        var object: DataObject = [
-            "peer": .bool(peer), "client": .bool(client), "host": .bool(host), "network": .bool(network),
-        ]
+        var object = CollectorSettings.table.object(self)
         for id in ownSwitchedOff.sorted() { object[id] = .bool(false) }
         return object
     }
@@ -172,10 +175,7 @@ public struct CollectorSettings: Equatable, Sendable {
     /// Reads the section `collectors`.
     /// - Parameter own: the IDs of the program's own collectors.
     mutating func read(_ reader: SettingsReader, own: Set<String>) {
-        reader.bool("peer", into: &peer)
-        reader.bool("client", into: &client)
-        reader.bool("host", into: &host)
-        reader.bool("network", into: &network)
+        CollectorSettings.table.read(reader, into: &self)
         for id in own.sorted() {
             var isOn = true
             reader.bool(id, into: &isOn)

@@ -23,6 +23,32 @@ import Testing
         ])
     }
 
+    private struct Whole: SettingsSection, Equatable {
+        var section = Section()
+        var other = Section()
+
+        static let table = SettingsTable<Whole>(
+            [.section("inner", \.section)] + Section.table.keys.map { $0.within(\.other) })
+    }
+
+    @Test("A part of a section is a member of its own, or its keys are keys of the whole")
+    func parts() {
+        let whole = Whole(section: Section(name: true), other: Section(count: 3, name: true))
+        #expect(whole.object["inner"] == .object(whole.section.object))
+        #expect(whole.object["count"] == 3)
+        let reader = SettingsReader(whole.object)
+        var again = Whole()
+        again.read(reader)
+        reader.finish()
+        #expect(again == whole)
+        #expect(reader.findings == SettingsFindings())
+        let wrong = SettingsReader(["inner": ["name": true, "count": 10], "name": true, "counts": 1])
+        again.read(wrong)
+        wrong.finish()
+        #expect(wrong.findings.faults.map(\.path) == ["inner.count"])
+        #expect(wrong.findings.unknownKeys.map(\.path) == ["counts"])
+    }
+
     private func read(_ object: DataObject) -> (section: Section, faults: [String]) {
         let reader = SettingsReader(object)
         var section = Section()

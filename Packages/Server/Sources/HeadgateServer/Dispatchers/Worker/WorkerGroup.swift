@@ -123,7 +123,9 @@ final class WorkerGroup {
     private func give(_ number: WorkerPool.BatchNumber, to subscriber: WorkerPool.Subscriber, as loan: WorkerPool.Loan)
     {
         guard let batch = work[number]?.batch, let session = sessions[subscriber] else { return }
-        let write = { (writer: inout JSONWriter) in writer.dispatch(batch, of: self.dispatcher) }
+        let write = { [dispatcher] (writer: inout JSONWriter) in
+            WorkerMessages.params.writeObject((dispatcher, batch), into: &writer)
+        }
         session.ask(WorkerMessages.dispatch.name, params: write) { [weak self] answer in
             if case .failure(.gone) = answer { self?.left(subscriber) }
             self?.answered(loan) { WorkerAnswer.result(of: answer, for: $0) }
@@ -174,19 +176,6 @@ final class WorkerGroup {
         alarm = nil
         pool.timePassed(gate.scheduler.now)
         proceed()
-    }
-}
-
-extension JSONWriter {
-    /// Writes the params of `dispatch`.
-    fileprivate mutating func dispatch(_ batch: Batch, of dispatcher: String) {
-        beginObject()
-        member("dispatcher", dispatcher)
-        member("batch", batch.idempotencyKey)
-        member("attempt", batch.attempt)
-        member("events")
-        raw(batch.body)
-        endObject()
     }
 }
 
