@@ -46,10 +46,10 @@ extension Timestamp {
     @usableFromInline static var length: Int { 24 }
 
     func write(to target: UnsafeMutableRawBufferPointer) {
-        let told = min(max(self, Timestamp.expressible.lowerBound), Timestamp.expressible.upperBound).milliseconds
-        let remainder = told % Timestamp.millisecondsPerDay
+        let shown = min(max(self, Timestamp.expressible.lowerBound), Timestamp.expressible.upperBound).milliseconds
+        let remainder = shown % Timestamp.millisecondsPerDay
         let inDay = Int(remainder < 0 ? remainder + Timestamp.millisecondsPerDay : remainder)
-        let date = CivilDate(daysSince1970: (Int(told) - inDay) / Int(Timestamp.millisecondsPerDay))
+        let date = CivilDate(daysSince1970: (Int(shown) - inDay) / Int(Timestamp.millisecondsPerDay))
         target.twoDigits(date.year / 100, at: 0)
         target.twoDigits(date.year % 100, at: 2)
         target[4] = UInt8(ascii: "-")

@@ -180,7 +180,8 @@ extension StoredDispatcher {
 }
 
 extension StoredDeadLetter {
-    /// Nil for a reason that there is not: the row is damaged. Where only its record is, the rest is told (Behaviour Q8).
+    /// Reads a row. Returns nil if the row is damaged, so that its reason is unknown. If only its record is damaged, the
+    /// dead letter has no event (Behaviour Q8).
     init?(_ row: SQLiteRow) {
         guard let reason = DeadLetter.Reason(rawValue: row.text(3)) else { return nil }
         let record = row.blob(10)

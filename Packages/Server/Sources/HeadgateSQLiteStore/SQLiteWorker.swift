@@ -90,7 +90,7 @@ final class SQLiteWorker: @unchecked Sendable {
             case .change: break
             case .ask(let work): answers.list.append(work(tables))
             case .close(let then):
-                // The file is free when that is told.
+                // The file is closed before the close is reported.
                 self.tables = nil
                 tables.finish()
                 answers.list.append(then)

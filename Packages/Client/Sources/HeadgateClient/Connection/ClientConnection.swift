@@ -164,7 +164,8 @@ public final class ClientConnection {
         completions.removeValue(forKey: call.number)?(result)
     }
 
-    /// Changes the lines of a persistent call for later connections. The caller has told the daemon on this one.
+    /// Changes the lines of a persistent call for later connections. On the present connection the caller has sent the
+    /// change itself.
     func change(_ call: Call, to lines: [UInt8]) {
         machine.changed(call.number, to: lines)
     }
@@ -246,7 +247,7 @@ public final class ClientConnection {
         }
     }
 
-    /// Forgets the ends of watches that are not told yet: a watch ends with its connection.
+    /// Forgets the ends of watches that the daemon does not have yet: a watch ends with its connection.
     private func forgetFarewells() {
         for call in farewells.calls {
             completions[call.number] = nil

@@ -38,7 +38,7 @@ final class LineSender {
     /// The number of the last line that was read.
     private var lastLine = 0
 
-    /// The time to wait for a daemon that has gone away, unless told otherwise.
+    /// The time to wait for a daemon that has gone away, unless the caller gives another.
     static let patience = Duration.seconds(60)
     /// The time between two progress messages, in nanoseconds.
     private static let progressInterval: Int64 = 100_000_000

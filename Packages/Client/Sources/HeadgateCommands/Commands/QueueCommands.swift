@@ -58,8 +58,8 @@ extension Command {
         return .failure
     }
 
-    /// Returns true if named letters were not requeued, or if none was although there are some. A user who may not read
-    /// events is not told of the latter.
+    /// Returns true if named dead letters were not requeued, or if none was although there are some. The latter cannot
+    /// be known for a user who may not read events.
     private static func isIncomplete(_ answer: DataObject, _ invocation: Invocation) -> Bool {
         let count: Int = answer.get(key: "count") ?? 0
         let named = Set(invocation.arguments.operands).count

@@ -69,16 +69,16 @@ extension RPCError {
 
 /// Remembers the messages that were printed, so that a lasting problem is not reported all the time. A pure value.
 struct MessageThrottle {
-    private var told: [String: ContinuousClock.Instant] = [:]
+    private var reported: [String: ContinuousClock.Instant] = [:]
 
     /// The time after which an equal message is printed again.
     static let interval = Duration.seconds(600)
 
     /// Returns true if the message must be printed now.
     mutating func isNews(_ text: String, at now: ContinuousClock.Instant = .now) -> Bool {
-        told = told.filter { now - $0.value < Self.interval }
-        guard told[text] == nil else { return false }
-        told[text] = now
+        reported = reported.filter { now - $0.value < Self.interval }
+        guard reported[text] == nil else { return false }
+        reported[text] = now
         return true
     }
 }

@@ -134,8 +134,8 @@ final class OrderlyStop {
         gate.flushes.cancelAll()
         // A store that was abandoned answers no operation.
         gate.tasks.end()
-        let told = waiting
+        let waiters = waiting
         waiting = []
-        for then in told { then(outcome) }
+        for then in waiters { then(outcome) }
     }
 }

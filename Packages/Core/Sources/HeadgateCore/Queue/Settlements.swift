@@ -99,15 +99,15 @@ final class Settlements {
         guard !isClosed else { return refuse() }
         let before = said
         let taken = takeShare()
-        // Waiters for all changes are notified when all are written, or when a write fails.
-        let (told, waiting) = changes.isEmpty ? (waiters, []) : ([], waiters)
+        // Waiters are notified after this write. Those for all changes are notified when all are written, or when a write fails.
+        let (first, waiting) = changes.isEmpty ? (waiters, []) : ([], waiters)
         waiters = []
-        guard !taken.isEmpty else { return told.tell(nil) }
+        guard !taken.isEmpty else { return first.tell(nil) }
         written = taken
         store.write(taken) { [weak self] fault in
             guard let self else { return }
             self.waiters = (fault == nil ? waiting : []) + self.waiters
-            told.tell(fault)
+            first.tell(fault)
             if let fault {
                 waiting.tell(fault)
                 self.faults.send(fault)
@@ -124,10 +124,10 @@ final class Settlements {
     }
 
     private func refuse() {
-        let told = waiters
+        let refused = waiters
         waiters = []
         forget()
-        told.tell(.failed("the event store is closed"))
+        refused.tell(.failed("the event store is closed"))
     }
 
     private func forget() {

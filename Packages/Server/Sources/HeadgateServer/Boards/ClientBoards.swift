@@ -114,9 +114,10 @@ extension ActivationFault {
     static let notReading = ActivationFault(message: "the serving process does not read its connection")
 
     init(_ error: RPCError) {
-        var told: DataObject = ["code": .number(DataNumber(error.code)), "message": .string(error.message)]
-        if !error.data.isEmpty { told["data"] = .object(error.data) }
-        self.init(message: error.message, error: told, spelling: error.spelling.map { Spelling($0, code: error.code) })
+        var object: DataObject = ["code": .number(DataNumber(error.code)), "message": .string(error.message)]
+        if !error.data.isEmpty { object["data"] = .object(error.data) }
+        self.init(
+            message: error.message, error: object, spelling: error.spelling.map { Spelling($0, code: error.code) })
     }
 }
 

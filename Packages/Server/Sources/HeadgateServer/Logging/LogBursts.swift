@@ -47,7 +47,7 @@ struct LogBursts {
         let due = bursts.filter { $0.value.rest != nil && $0.value.end <= now }.sorted { $0.value.end < $1.value.end }
         return due.compactMap { key, burst in
             bursts[key] = Burst(end: now + LogBursts.length)
-            return burst.rest.map(LogBursts.told)
+            return burst.rest.map(LogBursts.withSpan)
         }
     }
 
@@ -56,10 +56,11 @@ struct LogBursts {
     mutating func end() -> [LogLine] {
         let waiting = bursts.values.sorted { $0.end < $1.end }.compactMap(\.rest)
         bursts = [:]
-        return waiting.map(LogBursts.told)
+        return waiting.map(LogBursts.withSpan)
     }
 
-    private static func told(_ line: LogLine) -> LogLine {
+    /// Returns the last line of a burst, with the time that the burst covers.
+    private static func withSpan(_ line: LogLine) -> LogLine {
         var line = line
         line.span = length
         return line

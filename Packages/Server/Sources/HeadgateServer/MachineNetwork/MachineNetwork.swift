@@ -48,7 +48,7 @@ final class NetworkMonitor {
     private let probe: NetworkProbe?
     private let onChange: (NetworkState) -> Void
     private var watch: NetworkWatch?
-    private var told = NetworkState.unknown
+    private var reported = NetworkState.unknown
 
     /// Makes a monitor whose caller passes the kernel's reports to ``kernelReported(_:)``.
     init(probe: NetworkProbe?, onChange: @escaping (NetworkState) -> Void) {
@@ -82,8 +82,8 @@ final class NetworkMonitor {
     }
 
     private func tell(_ state: NetworkState) {
-        guard state != told else { return }
-        told = state
+        guard state != reported else { return }
+        reported = state
         onChange(state)
     }
 }
@@ -143,8 +143,8 @@ final class NetworkProbe {
     private func take(_ outcome: HTTPOutcome) {
         transfer = nil
         guard case .answered = outcome else { return askWhenDue() }
-        let told = onAnswer
+        let handler = onAnswer
         stop()
-        told?()
+        handler?()
     }
 }

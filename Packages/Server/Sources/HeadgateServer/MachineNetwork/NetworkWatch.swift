@@ -12,7 +12,7 @@ final class NetworkWatch {
     private var inquiry = NetlinkInquiry()
     private var table: NetworkTable
     /// The table at the last report.
-    private var told: NetworkTable?
+    private var reported: NetworkTable?
 
     /// Starts to watch.
     /// - Parameter onEvent: called with the state as soon as it is known, mostly before this returns. It is called
@@ -107,8 +107,8 @@ final class NetworkWatch {
     }
 
     private func tell() {
-        guard inquiry.isComplete, table != told else { return }
-        told = table
+        guard inquiry.isComplete, table != reported else { return }
+        reported = table
         onEvent(table.state)
     }
 

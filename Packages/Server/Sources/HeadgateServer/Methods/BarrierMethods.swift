@@ -16,7 +16,7 @@ struct BarrierMethods: MethodFamily {
         "barrier.register", .control,
         "Registers a barrier that the client controls, or takes over one whose owner has disconnected.",
         Field("id", .string(1...BarrierName.longest, complaint: BarrierName.complaint)),
-        Field(optional: "scopes", scopes, usually: [.all], told: "all", "`all`, or ids of dispatchers"),
+        Field(optional: "scopes", scopes, usually: [.all], asItem: "all", "`all`, or ids of dispatchers"),
         Field("state", Shape<BarrierState>.word), Field(optional: "flushable", usually: true),
         Field(
             optional: "on_disconnect", usually: RemoteBarrierRegistration.OnDisconnect.unregister,

@@ -67,7 +67,7 @@ struct BoardMethods: MethodFamily {
     private static let activate = FamilyMethod<Self>(
         "board.activate", .track, "Activates a board once its barriers have completed, and returns the outcome.",
         BoardMessages.boardField,
-        Field(optional: "input", .boardInput, usually: BoardInput(), told: .null),
+        Field(optional: "input", .boardInput, usually: BoardInput(), asItem: .null),
         Field(optional: "mainboard", .string(1...longestMainboard), "by default the connection's namespace"),
         Field(
             optional: "timeout_ms", .milliseconds(atLeast: 1), usually: usualTimeout,

@@ -59,7 +59,7 @@ struct ConnectionMethods: MethodFamily {
     private static let greeting = OutputShape<(session: String, limits: Limits)>.object([
         .required("server", server, { _ in }), .required("protocol", .positive, { _ in protocolNumber }),
         .required("session", .name, \.session),
-        .required("limits", OutputShape(.dictionary(.count)) { $1.object($0) }, \.limits.told),
+        .required("limits", OutputShape(.dictionary(.count)) { $1.object($0) }, \.limits.inGreeting),
     ])
 
     private static let server = OutputShape<Void>.object([

@@ -10,7 +10,7 @@ struct WatchMethods: MethodFamily {
         "Starts a watch: the daemon reports the present state and later changes as `changed` notifications.",
         Field(
             optional: "topics", .array(of: Shape<WatchTopic>.word, atLeast: 1), usually: WatchTopic.allCases,
-            told: .array(WatchTopic.allCases.map { .string($0.rawValue) })),
+            asItem: .array(WatchTopic.allCases.map { .string($0.rawValue) })),
         result: started.schema, reasons: [.limit]
     ) { parts, call, topics throws(RPCError) in
         let id = try parts.watches.start(Set(topics), for: call.session)

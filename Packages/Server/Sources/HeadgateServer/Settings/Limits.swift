@@ -76,10 +76,10 @@ public struct Limits: Equatable, Sendable {
 
 extension Limits: SettingsSection {
     static let table = SettingsTable<Limits>(
-        toldTable.keys + [.optional("rate", .section(EventRate.init(_:), \.object), \.rate)])
+        greetingTable.keys + [.optional("rate", .section(EventRate.init(_:), \.object), \.rate)])
 
     /// The limits that `hello` returns, too.
-    private static let toldTable = SettingsTable<Limits>([
+    private static let greetingTable = SettingsTable<Limits>([
         // With a smaller limit not even `config.set` could raise it again.
         .key("max_line_bytes", .integer(1024...(1 << 30)), \.maxLineBytes),
         .key("max_depth", .integer(8...1024), \.maxDepth),
@@ -92,7 +92,7 @@ extension Limits: SettingsSection {
     ])
 
     /// The limits as `hello` returns them.
-    var told: DataObject { Limits.toldTable.object(self) }
+    var inGreeting: DataObject { Limits.greetingTable.object(self) }
 }
 
 /// The section `limits.rate`.

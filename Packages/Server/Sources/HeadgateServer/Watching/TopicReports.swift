@@ -51,11 +51,11 @@ enum WatchTopic: String, CaseIterable, Sendable {
 
 /// Reports the topic `dispatchers`: the changed ones, in the form of `dispatcher.list`.
 private struct DispatchersReport: TopicReport {
-    private var told = ReportedEntries<DispatcherSummary>(by: \.id)
+    private var reported = ReportedEntries<DispatcherSummary>(by: \.id)
 
     mutating func news(from sources: WatchSources) -> TopicNews? {
         let summaries = sources.gate.dispatcherSummaries
-        guard let news = told.tell(summaries.map(\.reported)) else { return nil }
+        guard let news = reported.tell(summaries.map(\.reported)) else { return nil }
         return TopicNews(dispatchers: news.changed.map { summaries[$0] }, removed: news.removed)
     }
 }
@@ -73,11 +73,11 @@ extension DispatcherSummary {
 
 /// Reports the topic `barriers`: the changed ones, in the form of `barrier.list`, and the removed ones.
 private struct BarriersReport: TopicReport {
-    private var told = ReportedEntries<BarrierSummary>(by: \.identity.id)
+    private var reported = ReportedEntries<BarrierSummary>(by: \.identity.id)
 
     mutating func news(from sources: WatchSources) -> TopicNews? {
         let summaries = sources.gate.barrierSummaries
-        guard let news = told.tell(summaries) else { return nil }
+        guard let news = reported.tell(summaries) else { return nil }
         return TopicNews(barriers: news.changed.map { summaries[$0] }, removed: news.removed)
     }
 }
@@ -85,17 +85,17 @@ private struct BarriersReport: TopicReport {
 /// Reports the topic `outcomes`: the counts by dispatcher since the last report, and the progress of an erasure. The
 /// first report counts from the service's start, so that the sum of all reports equals the counts in `dispatcher.list`.
 private struct OutcomesReport: TopicReport {
-    private var told: [String: DispatcherOutcomes]?
+    private var reported: [String: DispatcherOutcomes]?
     private var toldErasure: ErasureProgress?
 
     mutating func news(from sources: WatchSources) -> TopicNews? {
         let outcomes = sources.gate.outcomes
-        let old = told ?? [:]
+        let old = reported ?? [:]
         let news = outcomes.compactMap { $0.news(to: old[$0.dispatcher]) }
         let erasure = sources.gate.erasure
         let isErasureNews = erasure != toldErasure
-        guard told == nil || !news.isEmpty || isErasureNews else { return nil }
-        told = Dictionary(outcomes.map { ($0.dispatcher, $0) }) { first, _ in first }
+        guard reported == nil || !news.isEmpty || isErasureNews else { return nil }
+        reported = Dictionary(outcomes.map { ($0.dispatcher, $0) }) { first, _ in first }
         toldErasure = erasure
         return TopicNews(outcomes: news, erasure: isErasureNews ? .some(erasure) : nil)
     }
@@ -103,11 +103,11 @@ private struct OutcomesReport: TopicReport {
 
 extension DispatcherOutcomes {
     /// Returns the difference to an earlier report, or nil if no counter of the topic and no last error has changed.
-    func news(to told: DispatcherOutcomes?) -> DispatcherOutcomes? {
-        guard let told else { return self }
-        let news = since(told)
+    func news(to reported: DispatcherOutcomes?) -> DispatcherOutcomes? {
+        guard let reported else { return self }
+        let news = since(reported)
         let isNew = DispatcherCounter.allCases.contains { $0.nameAsOutcome != nil && news.counters[$0] != 0 }
-        return isNew || lastError != told.lastError ? news : nil
+        return isNew || lastError != reported.lastError ? news : nil
     }
 }
 
@@ -126,12 +126,12 @@ extension ErasureProgress {
 
 /// Reports the topic `clients`: the number of connected clients, and their identities.
 private struct ClientsReport: TopicReport {
-    private var told: [SessionIdentity]?
+    private var reported: [SessionIdentity]?
 
     mutating func news(from sources: WatchSources) -> TopicNews? {
         let clients = sources.sessions.inOrder.map(SessionIdentity.init)
-        guard told != clients else { return nil }
-        told = clients
+        guard reported != clients else { return nil }
+        reported = clients
         return TopicNews(clients: clients)
     }
 }
@@ -139,7 +139,7 @@ private struct ClientsReport: TopicReport {
 /// The entries of a list as they were last reported, by their IDs.
 struct ReportedEntries<Entry: Equatable> {
     private let id: (Entry) -> String
-    private var told: NameTable<Entry>?
+    private var reported: NameTable<Entry>?
 
     /// The difference between two reports.
     struct News: Equatable {
@@ -157,13 +157,13 @@ struct ReportedEntries<Entry: Equatable> {
     /// Compares the whole list with the last report, and remembers the list as reported.
     /// - Returns: the difference, or nil if there is none. The first call never returns nil.
     mutating func tell(_ entries: [Entry]) -> News? {
-        let old = told ?? NameTable()
+        let old = reported ?? NameTable()
         var new = NameTable<Entry>()
         for entry in entries where new[id(entry)] == nil { new[id(entry)] = entry }
         let changed = entries.indices.filter { old[id(entries[$0])] != entries[$0] }
         let removed = old.keys.filter { new[$0] == nil }.sorted()
-        guard told == nil || !changed.isEmpty || !removed.isEmpty else { return nil }
-        told = new
+        guard reported == nil || !changed.isEmpty || !removed.isEmpty else { return nil }
+        reported = new
         return News(changed: changed, removed: removed)
     }
 }

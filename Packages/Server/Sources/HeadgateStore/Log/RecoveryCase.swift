@@ -71,7 +71,7 @@ struct RecoveryCase {
     static var all: [RecoveryCase] {
         [
             // A. No file was ever a segment. The directory is new, or the daemon was killed before it had written the
-            // header of its first segment. No client was ever told that anything is stored.
+            // header of its first segment. No event was ever acknowledged.
             RecoveryCase("A", .begin) { !$0.hasFiles && !$0.isOwn },
 
             // B. There were segments, and none of them can be read from its beginning: all snapshots are damaged, or

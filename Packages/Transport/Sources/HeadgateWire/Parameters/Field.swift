@@ -31,12 +31,13 @@ public struct Field<Value>: Sendable {
     ///   - name: the name.
     ///   - shape: the shape of the value.
     ///   - value: the default.
-    ///   - told: the default in the form of a message.
+    ///   - item: the default in the form of a message.
     ///   - note: the meaning, if the name does not say it.
     public init(
-        optional name: StaticString, _ shape: Shape<Value>, usually value: Value, told: DataItem, _ note: String? = nil
+        optional name: StaticString, _ shape: Shape<Value>, usually value: Value, asItem item: DataItem,
+        _ note: String? = nil
     ) where Value: Sendable {
-        member = Schema.Member(name.description, shape.schema, isRequired: false, usual: told, note: note)
+        member = Schema.Member(name.description, shape.schema, isRequired: false, usual: item, note: note)
         read = { object throws(ParameterFault) in
             guard let view = object?.member(name) else { return value }
             return try shape.read(view, as: name)
@@ -47,14 +48,14 @@ public struct Field<Value>: Sendable {
 extension Field where Value == Bool {
     /// Creates an optional Boolean parameter with a default.
     public init(optional name: StaticString, usually value: Bool, _ note: String? = nil) {
-        self.init(optional: name, .bool, usually: value, told: .bool(value), note)
+        self.init(optional: name, .bool, usually: value, asItem: .bool(value), note)
     }
 }
 
 extension Field where Value == Int {
     /// Creates an optional number with a default.
     public init(optional name: StaticString, _ shape: Shape<Int>, usually value: Int, _ note: String? = nil) {
-        self.init(optional: name, shape, usually: value, told: .number(DataNumber(value)), note)
+        self.init(optional: name, shape, usually: value, asItem: .number(DataNumber(value)), note)
     }
 }
 
@@ -62,14 +63,14 @@ extension Field where Value == Duration {
     /// Creates an optional time in milliseconds with a default.
     public init(optional name: StaticString, _ shape: Shape<Duration>, usually value: Duration, _ note: String? = nil) {
         let milliseconds = Int(value / .milliseconds(1))
-        self.init(optional: name, shape, usually: value, told: .number(DataNumber(milliseconds)), note)
+        self.init(optional: name, shape, usually: value, asItem: .number(DataNumber(milliseconds)), note)
     }
 }
 
 extension Field where Value: RawRepresentable<String> & CaseIterable & Sendable {
     /// Creates an optional word with a default.
     public init(optional name: StaticString, usually value: Value, _ note: String? = nil) {
-        self.init(optional: name, .word, usually: value, told: .string(value.rawValue), note)
+        self.init(optional: name, .word, usually: value, asItem: .string(value.rawValue), note)
     }
 }
 

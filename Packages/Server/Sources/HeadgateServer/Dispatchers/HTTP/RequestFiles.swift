@@ -46,9 +46,9 @@ final class RequestFiles: @unchecked Sendable {
         }
 
         func end(_ contents: Contents?) {
-            let told = then
+            let handler = then
             (timer, then) = (nil, nil)
-            told?(contents)
+            handler?(contents)
         }
     }
 
@@ -78,10 +78,10 @@ final class RequestFiles: @unchecked Sendable {
 
     private func didRead(_ contents: Contents) {
         guard !isClosed else { return }
-        let told = reading
+        let waiters = reading
         reading = []
         readNext()
-        for waiter in told { waiter.end(contents) }
+        for waiter in waiters { waiter.end(contents) }
     }
 }
 
