@@ -24,7 +24,7 @@ public struct ByteCursor {
     @inlinable @inline(__always)
     public mutating func put(_ bytes: UnsafeRawBufferPointer) {
         guard let source = bytes.baseAddress else { return }
-        lay(source, bytes.count)
+        copy(source, bytes.count)
     }
 
     /// Writes valid JSON and replaces line ends and tabs with spaces. In JSON that a parser has accepted, bytes below
@@ -60,7 +60,7 @@ public struct ByteCursor {
     /// Writes a constant text.
     @inlinable @inline(__always)
     public mutating func put(_ text: StaticString) {
-        lay(text.utf8Start, text.utf8CodeUnitCount)
+        copy(text.utf8Start, text.utf8CodeUnitCount)
     }
 
     /// Writes a number in decimal digits. A negative number is written as 0.
@@ -99,8 +99,9 @@ public struct ByteCursor {
         skip(count)
     }
 
+    /// Writes `count` bytes from another memory.
     @inlinable @inline(__always)
-    mutating func lay(_ source: UnsafeRawPointer, _ count: Int) {
+    mutating func copy(_ source: UnsafeRawPointer, _ count: Int) {
         let target = next
         skip(count)
         target.copyMemory(from: source, byteCount: count)
@@ -130,12 +131,12 @@ extension [UInt8] {
     /// Appends the bytes that `body` writes through a cursor.
     /// - Parameter count: the most bytes that `body` may write.
     @inlinable @inline(__always)
-    public mutating func lay(most count: Int, _ body: (inout ByteCursor) -> Void) {
+    public mutating func append(most count: Int, _ body: (inout ByteCursor) -> Void) {
         append(addingCapacity: count) { span in
-            span.withUnsafeMutableBufferPointer { room, laid in
+            span.withUnsafeMutableBufferPointer { room, written in
                 var cursor = ByteCursor(UnsafeMutableRawBufferPointer(room))
                 body(&cursor)
-                laid = cursor.offset
+                written = cursor.offset
             }
         }
     }

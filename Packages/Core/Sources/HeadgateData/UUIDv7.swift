@@ -25,12 +25,12 @@ public struct UUIDv7: Sendable {
         let high = UInt64(bitPattern: milliseconds) << 16 | 0x7000 | UInt64(counter)
         let low = nextRandom() & 0x3FFF_FFFF_FFFF_FFFF | 0x8000_0000_0000_0000
         precondition(target.count >= UUIDv7.length)
-        UUIDv7.lay(high >> 32, at: 0, in: target)
+        UUIDv7.write(high >> 32, at: 0, in: target)
         target[8] = UInt8(ascii: "-")
-        UUIDv7.lay(high, splitAt: 9, in: target)
+        UUIDv7.write(high, splitAt: 9, in: target)
         target[18] = UInt8(ascii: "-")
-        UUIDv7.lay(low >> 32, splitAt: 19, in: target)
-        UUIDv7.lay(low, at: 28, in: target)
+        UUIDv7.write(low >> 32, splitAt: 19, in: target)
+        UUIDv7.write(low, at: 28, in: target)
     }
 
     /// Returns the next id in its usual form of 36 characters.
@@ -68,12 +68,12 @@ public struct UUIDv7: Sendable {
     }
 
     /// Writes the eight hexadecimal digits of a word's lower half.
-    private static func lay(_ word: UInt64, at offset: Int, in target: UnsafeMutableRawBufferPointer) {
+    private static func write(_ word: UInt64, at offset: Int, in target: UnsafeMutableRawBufferPointer) {
         LittleEndian.store(hexDigits(UInt32(truncatingIfNeeded: word)), in: target, at: offset)
     }
 
     /// Writes the eight hexadecimal digits of a word's lower half, with a hyphen after the fourth.
-    private static func lay(_ word: UInt64, splitAt offset: Int, in target: UnsafeMutableRawBufferPointer) {
+    private static func write(_ word: UInt64, splitAt offset: Int, in target: UnsafeMutableRawBufferPointer) {
         let digits = hexDigits(UInt32(truncatingIfNeeded: word))
         LittleEndian.store(UInt32(truncatingIfNeeded: digits), in: target, at: offset)
         target[offset + 4] = UInt8(ascii: "-")

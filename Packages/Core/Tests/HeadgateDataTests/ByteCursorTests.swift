@@ -14,7 +14,7 @@ struct ByteCursorTests {
         }
         for number in numbers {
             var bytes = Array("a".utf8)
-            bytes.lay(most: 19) { $0.put(number) }
+            bytes.append(most: 19) { $0.put(number) }
             #expect(String(decoding: bytes, as: UTF8.self) == "a\(number)")
             #expect(number.digitCount == "\(number)".utf8.count)
         }
@@ -26,7 +26,7 @@ struct ByteCursorTests {
             for length in 1...18 {
                 let text = "1" + String((1..<length).map { Character("\(($0 * 7 + digit) % 10)") })
                 var bytes: [UInt8] = []
-                Int64(text).map { number in bytes.lay(most: length) { $0.put(number) } }
+                Int64(text).map { number in bytes.append(most: length) { $0.put(number) } }
                 #expect(String(decoding: bytes, as: UTF8.self) == text)
             }
         }
@@ -40,7 +40,7 @@ struct ByteCursorTests {
                     var json = (0..<length).map { UInt8(truncatingIfNeeded: 0x21 + $0 * 37) | 0x20 }
                     if length > 0 { json[position] = byte }
                     var bytes: [UInt8] = []
-                    bytes.lay(most: length) { cursor in json.withUnsafeBytes { cursor.put(json: $0) } }
+                    bytes.append(most: length) { cursor in json.withUnsafeBytes { cursor.put(json: $0) } }
                     #expect(bytes == json.map { max($0, 0x20) })
                 }
             }
@@ -51,7 +51,7 @@ struct ByteCursorTests {
     func manyNumbers() {
         for number in stride(from: 0, to: 1_000_000, by: 7) {
             var bytes: [UInt8] = []
-            bytes.lay(most: 20) { cursor in
+            bytes.append(most: 20) { cursor in
                 cursor.put(Int64(number))
                 cursor.put("!")
             }
@@ -63,7 +63,7 @@ struct ByteCursorTests {
     func negative() {
         for number in [-1, Int64.min] {
             var bytes: [UInt8] = []
-            bytes.lay(most: 1) { $0.put(number) }
+            bytes.append(most: 1) { $0.put(number) }
             #expect(bytes == Array("0".utf8) && number.digitCount == 1)
         }
     }
@@ -74,7 +74,7 @@ struct ByteCursorTests {
         for count in 0..<100 {
             let piece = [UInt8](repeating: UInt8(ascii: "x"), count: count)
             let before = bytes
-            bytes.lay(most: 2 * count + 50) { cursor in
+            bytes.append(most: 2 * count + 50) { cursor in
                 cursor.put("<")
                 piece.withUnsafeBytes { cursor.put($0) }
                 cursor.put(Int64(count))
@@ -88,7 +88,7 @@ struct ByteCursorTests {
     @Test("Reserved space can be written later")
     func skips() {
         var bytes: [UInt8] = []
-        bytes.lay(most: 10) { cursor in
+        bytes.append(most: 10) { cursor in
             cursor.skip(2)
             cursor.put("c")
             cursor.room[0] = UInt8(ascii: "a")

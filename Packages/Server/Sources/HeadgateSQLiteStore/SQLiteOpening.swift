@@ -105,7 +105,7 @@ struct SQLiteOpening {
 
 /// The shape of the database. Any change needs a new ``version``.
 enum SQLiteSchema {
-    /// `Hgte`, so that a file tells what it is.
+    /// `Hgte`, by which tools recognise the file.
     static let applicationID: Int64 = 0x4867_7465
     static let version: Int64 = 5
 
@@ -121,7 +121,8 @@ enum SQLiteSchema {
         """
     }
 
-    /// The columns `json` and `id` of an event are computed when somebody asks for them; an id stands there as JSON has it.
+    /// The columns `json` and `id` of an event are computed when a query uses them. The id is written as in JSON, with
+    /// its escapes.
     static let tables = """
         CREATE TABLE events (
             seq INTEGER PRIMARY KEY,

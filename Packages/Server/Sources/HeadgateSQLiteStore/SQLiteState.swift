@@ -160,7 +160,7 @@ enum SQLiteLists {
     }
 }
 
-/// The checksum of a row, which tells whether it is as it was written.
+/// The checksum of a row, which shows whether it is as it was written.
 enum SQLiteChecksum {
     static func of(_ event: EventPieces) -> Int64 { of(event.record) }
 

@@ -1,7 +1,8 @@
 import Glibc
 import HeadgateCore
 
-/// Reads a database as a start would, with every event and dead letter in it, and tells what is there. Nothing of it is changed.
+/// Reads a database as a start would, with every event and dead letter in it, and reports what it has. Nothing in it
+/// is changed.
 public struct SQLiteVerification {
     private let path: String
 

@@ -279,7 +279,7 @@ final class Service {
         for session in sessions.all { session.announceClosing(because: .shuttingDown) }
         gate.stop(within: settings.shutdownTimeout, flushing: settings.flushOn.shutdown) { [weak self] in
             self?.tell($0)
-            self?.letGo()
+            self?.releaseParts()
         }
     }
 
@@ -295,7 +295,7 @@ final class Service {
     }
 
     /// Releases all parts that live on the loop, before the loop ends.
-    private func letGo() {
+    private func releaseParts() {
         boards.close()
         for session in sessions.all {
             session.answerWaits(with: RPCError(.shuttingDown))

@@ -1,4 +1,4 @@
-/// A checksum that tells whether stored bytes are as they were written (Behaviour Q8).
+/// A checksum that shows whether stored bytes are as they were written (Behaviour Q8).
 ///
 /// It takes eight bytes a step, and each step is reversible: a change within eight bytes is always detected, and any
 /// other but once in 2⁶⁴. It protects against accidents, not against attackers.

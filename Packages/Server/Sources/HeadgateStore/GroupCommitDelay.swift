@@ -20,7 +20,7 @@ struct GroupCommitDelay {
     private var acknowledged: Int?
     /// The number of turns since the last commit.
     private var turns = 0
-    /// The number of commits until a lone client is expected to have company again.
+    /// The number of further commits that check for no other events, because one client seems to be alone.
     private var commitsAlone = 0
     /// The number of consecutive waits that ended without the expected events.
     private var misses = 0

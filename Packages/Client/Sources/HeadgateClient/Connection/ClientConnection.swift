@@ -170,7 +170,7 @@ public final class ClientConnection {
         machine.changed(call.number, to: lines)
     }
 
-    /// Makes a granted persistent call again on this connection, since the daemon may have something else in its place.
+    /// Makes a granted persistent call again on this connection, since the daemon may have replaced what it granted.
     func renew(_ call: Call) {
         machine.renewed(call.number, now: loop.monotonicNow)
         settle()

@@ -183,7 +183,7 @@ extension ConnectionMachine {
         table.replace(number, with: lines)
     }
 
-    /// The daemon may have something else in place of a granted persistent call: the machine makes the call again.
+    /// The daemon may have replaced what it granted to a persistent call: the machine makes the call again.
     mutating func renewed(_ number: CallNumber, now: Int64) {
         guard table[number]?.isGranted == true else { return }
         table.noteInterrupted(number)

@@ -34,7 +34,7 @@ extension Command {
     }
 }
 
-/// The place of a backup: it takes whole files, one after the other.
+/// The destination of a backup. It gets whole files, one after the other.
 private protocol BackupTarget: AnyObject {
     func put(_ content: [UInt8], _ name: String) throws
     /// Ends the backup, which is whole now.

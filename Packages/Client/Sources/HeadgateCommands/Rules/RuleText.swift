@@ -90,7 +90,7 @@ private enum RuleTokens {
 
     private static func isEnd(_ letter: Character) -> Bool { letter.isWhitespace || "\"=~<>()!".contains(letter) }
 
-    /// Returns the symbol at a place. `i` belongs to a symbol only if a space or a parenthesis is before it.
+    /// Returns the symbol at a position. `i` belongs to a symbol only if a space or a parenthesis is before it.
     private static func symbol(_ letters: [Character], at position: Int) -> String? {
         symbols.first { letters[position...].starts(with: $0) }
     }

@@ -82,7 +82,7 @@ public final class HeadgateLog: Sendable {
         client.trackSoon(OutgoingEvent(event, data: made, time: now))
     }
 
-    /// Tracks an event that tells what was dropped.
+    /// Tracks an event that reports the dropped records.
     /// - Returns: false if there is no room for it.
     @discardableResult
     private func reportDrops() -> Bool {
@@ -93,7 +93,7 @@ public final class HeadgateLog: Sendable {
                 DataObject(report.reasons.sorted { $0.key < $1.key }.map { ($0.key, .number(DataNumber($0.value))) })),
             "since": .string(report.since.text),
         ]
-        // If it is dropped itself, `onDropped` puts back what it tells.
+        // If it is dropped itself, `onDropped` counts them again.
         return client.trackSoon("\(event).dropped", data: data, id: report.id)
     }
 

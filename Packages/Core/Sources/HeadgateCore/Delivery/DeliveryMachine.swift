@@ -138,7 +138,7 @@ struct DeliveryMachine {
         switch evaluation {
         case .droppingExpired(let isAll): dropExpired(isAll, now, source)
         case .sending(let hasDropped): sendNext(hasDropped, now, source)
-        case .laying, .resting: rest(now, source)
+        case .building, .resting: rest(now, source)
         case .marking: mark(now, source)
         case .over: nil
         }
@@ -182,8 +182,8 @@ struct DeliveryMachine {
             evaluation = .sending(hasDropped: false)
             return orders + [.publishDepth]
         }
-        evaluation = .laying
-        return orders + [.lay(room)]
+        evaluation = .building
+        return orders + [.build(room)]
     }
 
     /// Returns the room for the next batch, or nil if no more may be in flight.

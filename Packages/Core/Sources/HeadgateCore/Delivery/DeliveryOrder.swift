@@ -25,7 +25,7 @@ enum DeliveryOrder: Equatable {
     // MARK: Sending
 
     /// Build a batch, and call ``DeliveryMachine/built(_:under:at:)``.
-    case lay(BatchRoom)
+    case build(BatchRoom)
     /// Give a batch to the sender, and call ``DeliveryMachine/answered(_:_:at:)`` with its result.
     case send(Batch)
     /// Run the board of the activation barrier (Behaviour A9).

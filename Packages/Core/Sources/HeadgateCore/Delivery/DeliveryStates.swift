@@ -52,12 +52,12 @@ enum EvaluationState {
     /// Events that are too old or purged are removed. Next: `droppingExpired` again while there are any, then `over` if
     /// `isAll` is true, else `sending`.
     case droppingExpired(isAll: Bool)
-    /// Batches are sent as long as the dispatcher is open. Next: `sending` again after events were dropped, `laying` for
-    /// a batch, `resting` if none may be sent.
+    /// Batches are sent as long as the dispatcher is open. Next: `sending` again after events were dropped, `building`
+    /// for a batch, `resting` if none may be sent.
     case sending(hasDropped: Bool)
     /// The dispatcher builds a batch. Next: `sending` once the batch is in flight; the step after an empty batch is that
     /// of `resting`.
-    case laying
+    case building
     /// No further batch is sent. The queue depth is published. Next: `marking`.
     case resting
     /// The reasons that hold pending events are recorded. Next: `over`.

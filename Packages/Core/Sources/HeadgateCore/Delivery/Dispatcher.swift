@@ -301,7 +301,7 @@ final class Dispatcher: EvaluatedDispatcher {
         case .publishDepth: publishDepth()
         case .noteHeld(let range): noteHeld(range)
         case .endPurge(let number, let end): purgeWaiters.removeValue(forKey: number)?(end)
-        case .lay(let room): lay(room)
+        case .build(let room): buildBatch(room)
         case .send(let batch): send(batch)
         case .wantBoard: activationGate?.want()
         case .renewBoard(let opening): activationGate?.renew(opening)
@@ -332,7 +332,7 @@ final class Dispatcher: EvaluatedDispatcher {
 
     /// Builds a batch and sends it. Events that transformations drop are settled. If none is left, the dispatcher is
     /// evaluated again for the events after them.
-    private func lay(_ room: BatchRoom) {
+    private func buildBatch(_ room: BatchRoom) {
         var batch = BatchDraft(
             room, for: sender.format, machine: machine, transformations, loadRules, records.counts,
             networkConnectionType: clock.turn.host?.networkConnectionType)

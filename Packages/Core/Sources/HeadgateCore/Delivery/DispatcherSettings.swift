@@ -69,13 +69,13 @@ public enum AnnotateQueued: Sendable, Equatable, ExpressibleByBooleanLiteral {
     }
 }
 
-/// The place at which a dispatcher starts that is new in the settings (Behaviour R4).
+/// The oldest event that a dispatcher gets if it is new in the settings (Behaviour R4).
 public enum DispatcherStart: Sendable, Equatable {
-    /// After the newest event.
+    /// The event after the newest one.
     case newest
-    /// At the oldest event that the store has.
+    /// The oldest event that the store has.
     case oldest
-    /// At a place, or at the oldest event that the store has if that is later.
+    /// The event that a sequence number or a time names, or the oldest event that the store has if that is later.
     case at(RewindTarget)
 }
 

@@ -1,5 +1,5 @@
 /// The decision about a batch, or about some of its events, after an attempt. It follows the list in Behaviour D3, of
-/// which the first match wins. The sender tells what an answer of its destination means.
+/// which the first match wins. The sender says what an answer of its destination means.
 enum Verdict: Equatable {
     /// All events are delivered.
     case delivered

@@ -29,7 +29,7 @@ package struct RecordWriter {
         _ event: TrackedEvent, _ byteCount: Int, sequenceNumber: SequenceNumber, receivedAt: Timestamp,
         receivedStamp: Int64
     ) {
-        json.bytes.lay(most: RecordHeader.size + byteCount) { cursor in
+        json.bytes.append(most: RecordHeader.size + byteCount) { cursor in
             cursor.skip(RecordHeader.size)
             cursor.putHead(event, sequenceNumber, receivedAt, &times)
             let headLength = cursor.offset - RecordHeader.size
@@ -52,7 +52,7 @@ package struct RecordWriter {
         _ event: StoredEvent, sequenceNumber: SequenceNumber, route: RouteNumber, receivedStamp: Int64
     ) -> Int {
         let start = json.bytes.count
-        json.bytes.lay(most: RecordHeader.size) { $0.skip(RecordHeader.size) }
+        json.bytes.append(most: RecordHeader.size) { $0.skip(RecordHeader.size) }
         event.writePieces(into: &json, sequenceNumber: sequenceNumber)
         let byteCount = json.bytes.count - start - RecordHeader.size
         var header = event.header

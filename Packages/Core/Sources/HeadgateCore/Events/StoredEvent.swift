@@ -90,7 +90,7 @@ public struct StoredEvent {
     ) {
         let (head, context) = (Int(header.headLength), Int(header.contextLength))
         withPiece(from: 0, count: byteCount) { json in
-            writer.bytes.lay(most: byteCount + StoredEvent.mostAdded + (annotation?.members.count ?? 0)) { cursor in
+            writer.bytes.append(most: byteCount + StoredEvent.mostAdded + (annotation?.members.count ?? 0)) { cursor in
                 cursor.put(UnsafeRawBufferPointer(rebasing: json[..<head]))
                 cursor.put(#","attempt":"#)
                 cursor.put(Int64(attempt))

@@ -76,10 +76,11 @@ extension Headgate {
 
     // MARK: Rewinding
 
-    /// Makes a dispatcher's events from a place on pending again, after finishing what is in flight (Behaviour R2).
+    /// Makes a dispatcher's events pending again, from an event or a time on, after finishing what is in flight
+    /// (Behaviour R2).
     /// - Parameters:
     ///   - id: the dispatcher's id.
-    ///   - target: the place.
+    ///   - target: the first event, by its sequence number or by a time.
     ///   - isDryRun: true if the events are only counted.
     ///   - then: gets the result, once the rewind survives a kill.
     /// - Returns: false if there is no such dispatcher. `then` is not called in that case.
@@ -97,7 +98,7 @@ extension Headgate {
     /// Erases the stored events for which a rule is true, for all dispatchers, and dead letters (Behaviour E1). The rule
     /// may name load rules.
     /// - Parameters:
-    ///   - reason: the operator's reason. An erasure that is finished after a kill tells it.
+    ///   - reason: the operator's reason. The log has it, also when the erasure is finished after a kill.
     ///   - isDryRun: true to count the events, and to change nothing.
     ///   - then: gets the result once no file has bytes of the events.
     public func erase(

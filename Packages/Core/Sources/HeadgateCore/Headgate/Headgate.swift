@@ -47,7 +47,7 @@ public final class Headgate {
     private let housekeeping: Housekeeping
     let rewinds: Rewinds
     let erasures: Erasures
-    /// True until the erasure that an earlier process began is taken up.
+    /// True until the gate continues the erasure that an earlier process began.
     private var isErasing: Bool
     private let barrierFailureSubject = PulseSubject<BarrierFailure>()
     private let changeSubject = PulseSubject<GateChange>()

@@ -113,7 +113,7 @@ final class Housekeeping {
             }
             return
         }
-        if let chunk { letGo(of: chunk) }
+        if let chunk { expireAged(in: chunk) }
         events.sweep.advance(through: chunk?.lastSequenceNumber ?? range.through, isEmpty: chunk == nil)
         _ = scheduler.schedule(at: scheduler.now + Housekeeping.restBetweenSteps) { [weak self] in self?.sweepOn() }
     }
@@ -126,7 +126,8 @@ final class Housekeeping {
         schedule()
     }
 
-    private func letGo(of chunk: Chunk) {
+    /// Expires the too old events of a chunk for the dispatchers that have not read them.
+    private func expireAged(in chunk: Chunk) {
         var old: [DispatcherNumber: [StoredEvent]] = [:]
         let holders = Dictionary(dispatchers.all.map { ($0.number, $0) }) { first, _ in first }
         let orphans = Dictionary(dispatchers.orphansWithEvents.map { ($0.number, $0) }) { first, _ in first }

@@ -128,7 +128,7 @@ struct RecentIDsWriter {
     mutating func append(
         _ fingerprint: DedupeWindow.Fingerprint, sequenceNumber: SequenceNumber, receivedStamp stamp: Int64
     ) {
-        bytes.lay(most: RecentIDs.entrySize) { cursor in
+        bytes.append(most: RecentIDs.entrySize) { cursor in
             LittleEndian.store(sequenceNumber, in: cursor.room, at: 0)
             LittleEndian.store(stamp, in: cursor.room, at: 8)
             LittleEndian.store(fingerprint.first, in: cursor.room, at: 16)

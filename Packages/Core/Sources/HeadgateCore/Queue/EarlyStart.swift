@@ -2,7 +2,7 @@ import HeadgateData
 
 /// The start of a new dispatcher at an earlier event (Behaviour R4). The store keeps it with the dispatcher. Pure.
 struct EarlyStart: Equatable, Sendable {
-    /// The start at which the dispatcher starts.
+    /// The oldest event that the dispatcher gets, as its settings name it.
     var start: RewindRequest.Start
     /// The last event that was accepted before the dispatcher was added. Up to this event, the dispatcher's load rule is
     /// judged as events are read.

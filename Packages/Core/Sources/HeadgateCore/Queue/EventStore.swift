@@ -44,8 +44,8 @@ public protocol EventStore: AnyObject {
     func readDeadLetters(_ query: DeadLetterQuery, then: @escaping (Result<StoredDeadLetterPage, StoreFault>) -> Void)
     /// Deletes dead letters, the oldest first. `then` gets their number. The deletion survives a crash of the process.
     func purgeDeadLetters(_ query: DeadLetterQuery, then: @escaping (Result<Int, StoreFault>) -> Void)
-    /// Makes a dispatcher's events from a place on unsettled again. The result is that of this moment: it contains the
-    /// events of all earlier appends and of no later ones. It is called only if ``canRewind``.
+    /// Makes a dispatcher's events unsettled again, from an event or a time on. The result has the events of all earlier
+    /// appends and of no later ones. It is called only if ``canRewind``.
     func rewind(_ request: RewindRequest, then: @escaping (Result<RewindOutcome, StoreFault>) -> Void)
     /// True if the store can encrypt what it keeps, or keeps nothing (Behaviour C1). A setting that needs it is refused
     /// otherwise.

@@ -58,7 +58,7 @@ public final class MemoryEventStore: EventStore {
             state.lastSequenceNumber = group.chunk.lastSequenceNumber
             state.routes.merge(group.newRoutes) { _, new in new }
             state.kept.merge(group.initialState.kept) { known, _ in known }
-            group.initialState.dispatchers.forEach(lay)
+            group.initialState.dispatchers.forEach(keep)
             if let ids = group.recentIDs { state.recentIDs.append(ids) }
             state.newestStamp = group.ages.lastReceipt
             forgetIDs(through: group.forgottenIDs)
@@ -112,7 +112,7 @@ public final class MemoryEventStore: EventStore {
         scheduler.soon(then)
     }
 
-    private func lay(_ dispatcher: StoredDispatcher) {
+    private func keep(_ dispatcher: StoredDispatcher) {
         if let index = state.dispatchers.firstIndex(where: { $0.number == dispatcher.number }) {
             state.dispatchers[index].orphanedSince = dispatcher.orphanedSince
         } else {

@@ -20,7 +20,7 @@ struct DeliveryMachineTests {
     func evaluation() throws {
         var run = try machine(events: 3)
         let orders = run.evaluate(through: .max)
-        #expect(orders.map(\.name) == ["publishDepth", "lay", "send", "publishDepth", "publishDepth"])
+        #expect(orders.map(\.name) == ["publishDepth", "build", "send", "publishDepth", "publishDepth"])
         #expect(run.inFlight.values.map { $0.events.map(\.sequenceNumber) } == [[1, 2, 3]])
     }
 

@@ -114,7 +114,7 @@ struct DeliveryRun {
                 shelf.unsettled = machine.queue.count
             case .readStore(let position) where readsAtOnce:
                 all += perform(machine.read(.success(shelf.stored(behind: position)), at: moment(chance: 1)))
-            case .lay(let room): all += lay(room)
+            case .build(let room): all += build(room)
             case .send(let batch): send(batch)
             case .keep(let new): letters += new
             case .endPurge(let number, let end): purged[number] = end.count
@@ -124,7 +124,7 @@ struct DeliveryRun {
         return all
     }
 
-    private mutating func lay(_ room: BatchRoom) -> [DeliveryOrder] {
+    private mutating func build(_ room: BatchRoom) -> [DeliveryOrder] {
         var builder = BatchBuilder(format: .jsonArray, mostEvents: room.most, byteLimit: machine.settings.byteLimit)
         var last: SequenceNumber?
         while let entry = machine.next(behind: last, for: builder, in: room), builder.add(entry, annotation: nil) {

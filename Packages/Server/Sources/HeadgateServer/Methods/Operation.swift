@@ -1,7 +1,7 @@
 import HeadgateData
 import HeadgateWire
 
-/// A call of a method that changes the service, as the log tells it (Behaviour X7).
+/// A call of a method that changes the service, as the log records it (Behaviour X7).
 struct Operation {
     /// The calls by method, for metrics.
     struct Counts {
@@ -28,7 +28,7 @@ struct Operation {
     /// The reason that the caller gave, or nil.
     let reason: String?
 
-    /// Returns the operation of a call, or nil if its method changes nothing that the log tells.
+    /// Returns the operation of a call, or nil if its method changes nothing that the log records.
     init?(_ method: Method, _ params: JSONView?) {
         guard method.group == .control || method.group == .configure else { return nil }
         self.method = method.name.description

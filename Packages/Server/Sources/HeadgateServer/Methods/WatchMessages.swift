@@ -7,7 +7,7 @@ enum WatchMessages {
         "changed", "A watched topic has changed. The topic's member has the new state.",
         params: params.declared)
 
-    /// The params of `changed`, which a topic's news are a part of.
+    /// The params of `changed`: the watch, the topic, and the topic's changes.
     static let params = OutputMembers<(watch: String, topic: WatchTopic, news: TopicNews)>.all([
         .required("watch", .name, \.watch), .required("topic", .word, \.topic),
         .optional("dispatchers", .array(DispatcherMethods.dispatcher), \.news.dispatchers),

@@ -92,7 +92,7 @@ struct GroupAcknowledgements {
 extension JSONWriter {
     /// Writes the result of `track` for one event.
     mutating func acknowledgement(of id: UnsafeRawBufferPointer, _ admission: Admission) {
-        bytes.lay(most: ByteCursor.mostAcknowledgementBytes(of: id)) { $0.putAcknowledgement(of: id, admission) }
+        bytes.append(most: ByteCursor.mostAcknowledgementBytes(of: id)) { $0.putAcknowledgement(of: id, admission) }
     }
 }
 

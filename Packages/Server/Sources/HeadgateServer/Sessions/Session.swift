@@ -380,7 +380,7 @@ final class Session {
 
     /// Ends a batch in the account, after its answers are sent.
     func batchEnded(keptBytes: Int, requestBytes: Int) {
-        perform(machine.letGo(keptBytes: keptBytes, requestBytes: requestBytes, dependencies))
+        perform(machine.batchEnded(keptBytes: keptBytes, requestBytes: requestBytes, dependencies))
     }
 
     /// Counts a message that failed or was refused, and counts it as `limited` if a limit was the reason (Behaviour

@@ -236,8 +236,8 @@ struct SessionMachine {
     }
 
     /// A batch has ended. Its answers are sent, or dropped if the client has disconnected.
-    mutating func letGo(keptBytes: Int, requestBytes: Int, _ now: Dependencies) -> Order {
-        account.letGo(bytes: keptBytes)
+    mutating func batchEnded(keptBytes: Int, requestBytes: Int, _ now: Dependencies) -> Order {
+        account.releaseKept(bytes: keptBytes)
         return settled(0, bytes: requestBytes, now)
     }
 
@@ -377,7 +377,7 @@ struct SessionAccount: Equatable {
         keptBytes += bytes
     }
 
-    mutating func letGo(bytes: Int) {
+    mutating func releaseKept(bytes: Int) {
         keptBytes -= bytes
     }
 }

@@ -68,8 +68,8 @@ struct StoredKind {
     }
 }
 
-/// Reads the event store of a data directory, of either kind, and tells what is there and what is damaged; nothing of it is changed
-/// (`headgated --verify`, Behaviour Q8).
+/// Reads the event store of a data directory, of either kind, and reports what it has and what is damaged. Nothing in
+/// it is changed (`headgated --verify`, Behaviour Q8).
 public struct DirectoryVerification {
     private let directory: String
     private let keyring: Keyring?

@@ -1,10 +1,10 @@
 /// Returns the contents of a file's frames: decrypted, if the file is encrypted (Behaviour C1).
 final class FrameOpener {
-    /// The facts that the file's header tells.
+    /// The cipher of the file's frames, by the file's header.
     private enum Expectation {
         case plain
         case sealed(FrameCipher)
-        /// The header is damaged. Each frame tells its key.
+        /// The header is damaged. Each frame names its key.
         case unknown(Keyring)
     }
 

@@ -10,7 +10,7 @@ struct LogWriter {
 
     /// Adds a number of bytes, all of which `body` writes.
     mutating func put(_ count: Int, _ body: (UnsafeMutableRawBufferPointer) -> Void) {
-        bytes.lay(most: count) { cursor in
+        bytes.append(most: count) { cursor in
             body(cursor.room)
             cursor.skip(count)
         }
@@ -18,7 +18,7 @@ struct LogWriter {
 
     /// Adds a number of bytes at most: `body` returns how many it has written.
     mutating func put(most count: Int, _ body: (UnsafeMutableRawBufferPointer) -> Int) {
-        bytes.lay(most: count) { cursor in cursor.skip(body(cursor.room)) }
+        bytes.append(most: count) { cursor in cursor.skip(body(cursor.room)) }
     }
 
     /// Adds the number of bytes, and the bytes.

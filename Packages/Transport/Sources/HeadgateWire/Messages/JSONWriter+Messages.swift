@@ -20,7 +20,7 @@ extension JSONWriter {
     public mutating func answerLine(
         id: UnsafeRawBufferPointer, most count: Int, result: (inout ByteCursor) -> Void
     ) {
-        bytes.lay(most: id.count + count + 40) { cursor in
+        bytes.append(most: id.count + count + 40) { cursor in
             cursor.put(#"{"jsonrpc":"2.0","id":"#)
             cursor.put(id)
             cursor.put(#","result":"#)

@@ -384,7 +384,7 @@ struct SessionHistory {
             outputBytes += batch.kept
             for id in batch.ids { answered[id, default: 0] += 1 }
         }
-        try perform(machine.letGo(keptBytes: batch.kept, requestBytes: batch.bytes, dependencies))
+        try perform(machine.batchEnded(keptBytes: batch.kept, requestBytes: batch.bytes, dependencies))
     }
 
     // MARK: The slow model
