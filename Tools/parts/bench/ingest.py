@@ -10,7 +10,7 @@ import sys
 
 import figures as figures_file
 from machine import ROOT, build_c, find_program, real_disk, run
-from report import Load, Row, Run, print_remarks, print_table
+from report import Load, Row, Run, print_remarks, print_table, print_verdict
 from servers import BenchmarkError, Headgate, Redis, Server
 
 SIZE = 300
