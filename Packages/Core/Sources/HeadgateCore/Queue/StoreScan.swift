@@ -7,15 +7,17 @@ public protocol StoreScan {
 }
 
 extension StoreScan {
-    /// Returns the scan after a step over about a MiB.
+    /// Returns the scan after a step.
     /// - Parameters:
+    ///   - size: the bytes after which the step ends.
     ///   - read: reads some events after a sequence number.
     ///   - take: scans events; nil if there are none.
     public func continued(
-        _ read: (SequenceNumber) -> Result<Chunk?, StoreFault>, _ take: (inout Self, Chunk?) -> Void
+        over size: Int = 1 << 20, _ read: (SequenceNumber) -> Result<Chunk?, StoreFault>,
+        _ take: (inout Self, Chunk?) -> Void
     ) -> Result<Self, StoreFault> {
         var (scan, bytes) = (self, 0)
-        while !scan.isOver, bytes < 1 << 20 {
+        while !scan.isOver, bytes < size {
             switch read(scan.position) {
             case .success(let chunk):
                 take(&scan, chunk)

@@ -111,7 +111,12 @@ final class LogEngine {
 
     /// Reads some events after a sequence number, up to ``lastAppended``.
     func read(after number: SequenceNumber) -> Result<Chunk?, StoreFault> {
-        firstChunk(after: number) { $0.first <= lastAppended }
+        read(after: number, atLeast: .max)
+    }
+
+    /// Reads groups of events after a sequence number until they have some bytes, at most to the end of a block.
+    private func read(after number: SequenceNumber, atLeast bytes: Int) -> Result<Chunk?, StoreFault> {
+        firstChunk(after: number, atLeast: bytes) { $0.first <= lastAppended }
     }
 
     func readAged(_ span: AgedRange) -> Result<Chunk?, StoreFault> {
@@ -124,18 +129,19 @@ final class LogEngine {
 
     func take(_ scan: ErasureScan) -> Result<ErasureScan, StoreFault> {
         let needed = log.state.needed
-        return scan.continued(read) { $0.take($1, needed.contains) }
+        let size = log.options.searchSize
+        return scan.continued(over: size, { read(after: $0, atLeast: size) }, { $0.take($1, needed.contains) })
     }
 
     /// Returns the events of the first suitable block with events after a sequence number.
     private func firstChunk(
-        after number: SequenceNumber, _ isMeant: (LogSpan) -> Bool
+        after number: SequenceNumber, atLeast bytes: Int = .max, _ isMeant: (LogSpan) -> Bool
     ) -> Result<Chunk?, StoreFault> {
         attempt { () throws(DiskFault) in
             for segment in log.segments where segment.index.events.last > number {
                 let first = segment.index.firstBlock(behind: number)
                 for block in segment.index.blocks[first...] where isMeant(block.span) {
-                    if let chunk = try chunk(block, of: segment, after: number) { return chunk }
+                    if let chunk = try chunk(block, of: segment, after: number, atLeast: bytes) { return chunk }
                 }
             }
             return nil
@@ -143,15 +149,20 @@ final class LogEngine {
     }
 
     private func chunk(
-        _ block: LogBlock, of segment: LogSegment, after number: SequenceNumber
+        _ block: LogBlock, of segment: LogSegment, after number: SequenceNumber, atLeast bytes: Int
     ) throws(DiskFault) -> Chunk? {
         var records: [UInt8] = []
         var found = RouteTallies()
+        var newest = number
+        // True if the block has more events than the records.
+        var isCut = false
         do throws(DiskFault) {
             try segment.visitGroups(block) { group in
                 let isMeant = group.span.last > number && group.span.last <= lastAppended
-                guard !isMeant || group.records.append(to: &records) else { return }
+                isCut = isCut || isMeant && records.count >= bytes
+                guard !isMeant || isCut || group.records.append(to: &records) else { return }
                 found += group.span.tallies
+                if isMeant, !isCut { newest = group.span.last }
             }
         } catch {
             // A file that was taken away has no events. Any other fault may pass.
@@ -159,8 +170,8 @@ final class LogEngine {
         }
         log.quarantine(block, found, of: segment)
         if let erased = log.state.erased, !erased.isEmpty { records = withoutErased(records, erased) }
-        let last = min(block.span.last, lastAppended)
-        return records.isEmpty ? nil : Chunk(bytes: records, lastSequenceNumber: last)
+        let last = isCut ? newest : min(block.span.last, lastAppended)
+        return records.isEmpty && !isCut ? nil : Chunk(bytes: records, lastSequenceNumber: last)
     }
 
     /// Returns the records of the events that are not erased.

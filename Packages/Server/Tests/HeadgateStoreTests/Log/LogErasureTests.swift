@@ -1,8 +1,8 @@
 import Foundation
-import HeadgateCore
 import HeadgateCoreTesting
 import Testing
 
+@testable import HeadgateCore
 @testable import HeadgateStore
 
 /// Erased events in a log of small segments: nothing reads or counts them, and no file keeps their bytes.
@@ -83,6 +83,18 @@ import Testing
         let state = try scene.reopen()
         #expect(!state.isErasing && state.warnings.isEmpty)
         #expect(try scene.numbers(after: 300) == [301, 302, 303])
+    }
+
+    @Test("E2: the search of an erasure takes a few events at once, for which commits wait, and finds each needed one")
+    func smallSteps() throws {
+        try fill()
+        var scan = ErasureScan(ErasureRule(.and([])), through: LogErasureTests.count, part: ErasureScan.Part())
+        while !scan.isOver {
+            let next: ErasureScan = try scene.answer { scene.store.scan(scan, then: $0) }.get()
+            #expect(next.found.count <= scan.found.count + 3)
+            scan = next
+        }
+        #expect(scan.found.map(\.sequenceNumber) == Array(201...LogErasureTests.count))
     }
 
     @Test("E1: no removed file, whole or set aside, can come back after a power failure")
