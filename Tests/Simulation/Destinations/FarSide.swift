@@ -10,7 +10,8 @@ struct FarKind: DispatcherKind {
     }
 
     let name = "far"
-    let sides: [String: FarSide]
+    /// The destinations by the ids of their dispatchers.
+    let sides: [String: any Sender]
 
     func read(_ entry: SettingsReader, common: inout DispatcherSettings) -> Settings {
         var settings = Settings()

@@ -19,7 +19,7 @@ final class KeeperLife {
             // The bytes of packed events cannot be recognized.
             leastPacked = record.oneIn(3) ? 1 : 1 << 20
             dispatcher = [
-                "kind": "kept", "dispatch_limit": .number(DataNumber(record.number(1...4))),
+                "kind": "far", "dispatch_limit": .number(DataNumber(record.number(1...4))),
                 "in_flight": .number(DataNumber(record.number(1...3))), "max_attempts": 1_000,
                 "backoff": ["cap_ms": 2_000],
             ]
@@ -60,10 +60,10 @@ final class KeeperLife {
         if !isWell { KeeperLife.trouble(disk, record) }
         let dispatchers: DataObject = ["a": .object(terms.dispatcher), "b": .object(terms.dispatcher)]
         let usual: DataObject = ["shutdown_timeout_ms": 1_000, "dispatchers": .object(dispatchers)]
+        let far = FarKind(sides: Dictionary(uniqueKeysWithValues: history.sides.map { ($0.lane.id, $0) }))
         service = try .simulated(
             usual.patched(with: retention.settings).patched(with: keys.settings),
-            environment: [KeeperKeys.variable: keys.text], KeeperKind(sides: history.sides), executor, disk, scheduler,
-            record)
+            environment: [KeeperKeys.variable: keys.text], far, executor, disk, scheduler, record)
         client = PlainClient(of: service, on: scheduler, record)
         record.note("the daemon starts, retention \(retention)")
     }

@@ -3,25 +3,6 @@ import HeadgateData
 
 @testable import HeadgateServer
 
-/// Dispatchers with a destination of a keeper's history: `"kind": "kept"`.
-struct KeeperKind: DispatcherKind {
-    struct Settings: Sendable, Equatable {}
-
-    let name = "kept"
-    let sides: [KeeperSide]
-
-    func read(_ entry: SettingsReader, common: inout DispatcherSettings) -> Settings { Settings() }
-
-    func reachesNetwork(_ settings: Settings) -> Bool { false }
-
-    func makeSender(of dispatcher: String, _ settings: Settings, in context: SenderContext) throws -> any Sender {
-        guard let side = sides.first(where: { $0.lane.id == dispatcher }) else {
-            throw Violation(description: "no side \(dispatcher)")
-        }
-        return side
-    }
-}
-
 /// A destination that answers at random.
 final class KeeperSide: Sender {
     /// An event as the destination reads it.

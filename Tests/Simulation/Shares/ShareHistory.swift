@@ -53,7 +53,7 @@ final class ShareHistory {
 
     private static func settings(_ limits: Tally, mostInBatch: Int) -> DataObject {
         let dispatcher: DataObject = [
-            "kind": "shared", "dispatch_limit": .number(DataNumber(mostInBatch)), "byte_limit": 100_000,
+            "kind": "far", "dispatch_limit": .number(DataNumber(mostInBatch)), "byte_limit": 100_000,
         ]
         return [
             "shutdown_timeout_ms": 1_000,
@@ -138,7 +138,8 @@ final class ShareHistory {
 
     private func begin() {
         do {
-            service = try .simulated(settings, ShareKind(sides: sides), executor, disk, scheduler, record)
+            let far = FarKind(sides: Dictionary(uniqueKeysWithValues: sides.map { ($0.id, $0) }))
+            service = try .simulated(settings, far, executor, disk, scheduler, record)
         } catch {
             return record.insist(false, "the daemon does not start: \(error)")
         }

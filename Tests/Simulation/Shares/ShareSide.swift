@@ -3,25 +3,6 @@ import HeadgateData
 
 @testable import HeadgateServer
 
-/// Dispatchers with a destination of a share history: `"kind": "shared"`.
-struct ShareKind: DispatcherKind {
-    struct Settings: Sendable, Equatable {}
-
-    let name = "shared"
-    let sides: [ShareSide]
-
-    func read(_ entry: SettingsReader, common: inout DispatcherSettings) -> Settings { Settings() }
-
-    func reachesNetwork(_ settings: Settings) -> Bool { false }
-
-    func makeSender(of dispatcher: String, _ settings: Settings, in context: SenderContext) throws -> any Sender {
-        guard let side = sides.first(where: { $0.id == dispatcher }) else {
-            throw Violation(description: "no side \(dispatcher)")
-        }
-        return side
-    }
-}
-
 /// A destination that takes or refuses what it gets, and tells the model.
 final class ShareSide: Sender {
     let id: String
