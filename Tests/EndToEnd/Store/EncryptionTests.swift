@@ -34,6 +34,17 @@ import Testing
         }
     }
 
+    /// Starts a daemon that encrypts with key 1.
+    /// - Returns: the daemon and the path of its key file.
+    private func encrypted(_ scene: Scene, _ collector: Collector) async throws -> (Daemon, String) {
+        let daemon = try await scene.daemon(sendingTo: collector)
+        let path = try write(key(1), for: daemon)
+        _ = try await daemon.stop()
+        try daemon.configure(configuration(collector, ["key_file": .string(path)]))
+        try await daemon.start()
+        return (daemon, path)
+    }
+
     private func doctor(_ daemon: Daemon) async throws -> [JSON] {
         let run = try await CommandLineTool.run("doctor", "--json", on: daemon)
         return try run.json["findings"].elements.filter { $0["subject"] == "encryption" }
@@ -80,11 +91,7 @@ import Testing
     func rekeyed() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
-            let daemon = try await scene.daemon(sendingTo: collector)
-            let path = try write(key(1), for: daemon)
-            _ = try await daemon.stop()
-            try daemon.configure(configuration(collector, ["key_file": .string(path)]))
-            try await daemon.start()
+            let (daemon, path) = try await encrypted(scene, collector)
             try await daemon.pause()
             try await daemon.track(1...5)
             _ = try write(key(2), for: daemon)
@@ -108,11 +115,7 @@ import Testing
     func persistedSettings() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
-            let daemon = try await scene.daemon(sendingTo: collector)
-            let path = try write(key(1), for: daemon)
-            _ = try await daemon.stop()
-            try daemon.configure(configuration(collector, ["key_file": .string(path)]))
-            try await daemon.start()
+            let (daemon, path) = try await encrypted(scene, collector)
             _ = try await daemon.ask("config.set", ["patch": ["trace": ["remember": 9]], "persist": true])
             _ = try await daemon.stop()
             _ = try write(key(2), for: daemon)

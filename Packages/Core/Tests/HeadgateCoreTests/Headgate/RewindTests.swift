@@ -64,14 +64,19 @@ import Testing
         #expect(keys.count == 3 && keys[0] != keys[1] && keys[1] == keys[2])
     }
 
+    /// Tracks events, each ten seconds after the one before.
+    private func track(_ count: Int, on bench: GateBench) {
+        for _ in 1...count {
+            bench.track(1)
+            bench.advance(by: .seconds(10))
+        }
+    }
+
     @Test("R2: a time and a duration back name the first event that was received then")
     func times() throws {
         let bench = bench()
         let start = bench.scheduler.wall
-        for _ in 1...4 {
-            bench.track(1)
-            bench.advance(by: .seconds(10))
-        }
+        track(4, on: bench)
         #expect(
             rewind(bench, to: .time(Timestamp(milliseconds: start.milliseconds + 15_000))) == .success(answer(3, 2)))
         #expect(rewind(bench, to: .back(.seconds(35))) == .success(answer(2, 3)))
@@ -82,10 +87,7 @@ import Testing
     func dryRun() throws {
         let bench = bench()
         let start = bench.scheduler.wall
-        for _ in 1...3 {
-            bench.track(1)
-            bench.advance(by: .seconds(10))
-        }
+        track(3, on: bench)
         var result: Result<RewindAnswer, RewindRefusal>?
         #expect(bench.gate.rewind("collect", to: .back(.seconds(25)), isDryRun: true) { result = $0 })
         bench.settle()
