@@ -278,6 +278,33 @@ module Headgate
     def self.until(moment) = moment == NEVER ? nil : (moment - now).clamp(0, 86_400)
   end
 
+  # Calls the program's functions.
+  module Foreign
+    # Yields. An exception of any kind, such as NotImplementedError, is written to standard error and ends nothing. `exit` ends the program, as
+    # in any thread.
+    def self.call(what)
+      yield
+    rescue SystemExit => e
+      Thread.main.raise(e)
+    rescue Exception => e
+      warn("headgate: #{what} failed: #{text_of(e)}")
+    end
+
+    def self.text_of(error)
+      error.message.to_s
+    rescue Exception # a class of the program's own may have any `message`
+      error.class.to_s
+    end
+    private_class_method :text_of
+
+    # Writes to standard error, which may be closed.
+    def self.warn(text)
+      Kernel.warn(text)
+    rescue IOError, SystemCallError
+      nil
+    end
+  end
+
   # Calls the program's functions one after the other in a thread of its own, without the connection's lock: such a function may call
   # the client.
   class Hooks
@@ -304,12 +331,12 @@ module Headgate
 
     def run
       while (hook = @lock.synchronize { @queue.shift || (@thread = nil) })
-        begin
-          hook.call
-        rescue StandardError => e
-          warn("headgate: a hook failed: #{e.message}")
-        end
+        Foreign.call("a hook", &hook)
       end
+      is_over = true
+    ensure
+      # The hook has ended this thread (`Thread.exit`), not the program: another one runs the hooks that are left.
+      @lock.synchronize { @thread = Thread.new { run } } if !is_over && Thread.main.alive?
     end
   end
 
@@ -460,7 +487,7 @@ module Headgate
     end
 
     def log(text)
-      @options.log ? @options.log.call("headgate: #{text}") : warn("headgate: #{text}")
+      @options.log ? @options.log.call("headgate: #{text}") : Foreign.warn("headgate: #{text}")
     end
 
     private
@@ -488,11 +515,16 @@ module Headgate
 
     def start
       @wake_out, @wake_in = IO.pipe unless @wake_out
-      @thread = Thread.new { run }
-      @thread.name = "headgate"
-      @thread.report_on_exception = true
+      start_thread
     rescue SystemCallError, ThreadError => e
       raise Error.local("cannot_connect", "cannot start a thread for #{@path}: #{e.message}")
+    end
+
+    # failure: why an earlier thread ended, if it did.
+    def start_thread(failure = nil)
+      @thread = Thread.new { run(failure) }
+      @thread.name = "headgate"
+      @thread.report_on_exception = true
     end
 
     def seek
@@ -550,17 +582,29 @@ module Headgate
 
     # MARK: The thread
 
-    def run
+    # failure: why an earlier thread ended, if it did. Callers that wait must not wait without an end.
+    def run(failure)
       Thread.handle_interrupt(Object => :on_blocking) do
+        broke(failure) if failure
+        failure = nil
         nil while turn
       end
-    rescue Exception => e # whatever it is: callers that wait must not wait without an end
+      is_over = true
+    rescue Exception => e # whatever it is
+      failure = "#{e.class}: #{e.message}"
+      retry
+    ensure
+      # A callback has ended this thread (`Thread.exit`), not the program.
+      synchronized { start_thread("a callback ended its thread") } if !is_over && Thread.main.alive?
+    end
+
+    # Fails all calls.
+    def broke(failure)
       synchronized do
         forget_link
-        rest
-        fail_all(Error.local("bad_answer", "the client failed: #{e.class}: #{e.message}"))
+        rest unless @phase == :closed
+        fail_all(Error.local("bad_answer", "the client failed: #{failure}"))
       end
-      retry
     end
 
     # Waits for something to do, and does it. Returns false when the connection is closed for good.
@@ -912,9 +956,7 @@ module Headgate
       call.error = error
       call.is_done = true
       call.condition&.broadcast
-      call.when_done&.call(error)
-    rescue StandardError => e
-      warn("headgate: the callback for an event's outcome failed: #{e.message}")
+      Foreign.call("the callback for an event's outcome") { call.when_done&.call(error) }
     end
 
     def fail_all(error)
@@ -1104,5 +1146,5 @@ module Headgate
     end
   end
   at_exit { AtExit.run }
-  private_constant :AtExit, :Backoff, :Call, :Clock, :Connection, :Hooks, :Ids, :Pending, :Plain
+  private_constant :AtExit, :Backoff, :Call, :Clock, :Connection, :Foreign, :Hooks, :Ids, :Pending, :Plain
 end

@@ -103,6 +103,59 @@ class ClientTest < DaemonTest
     assert_match(/a hook failed: as was asked/, said[1])
   end
 
+  # Ways to leave a function that `rescue` alone does not see.
+  LEAVES = {
+    "no StandardError" => -> { raise NotImplementedError, "as was asked" },
+    "an error without a text" => -> { raise Class.new(Exception) { def message = raise("no text") } },
+    "the end of the thread" => -> { Thread.exit }
+  }.freeze
+
+  def test_a_hook_that_is_left_in_any_way_ends_nothing
+    LEAVES.each do |name, leave|
+      states = Queue.new
+      one = client(on_state: ->(state, _) { states << state && leave.call })
+      capture_io do
+        work = in_background { one.status }
+        peer = @daemon.greet
+        peer.answer(peer.request("status"), {ready: true})
+        assert_equal({"ready" => true}, work.value, name)
+        one.close
+        assert_equal(%w[connected closed], Array.new(2) { states.pop }, name)
+      end
+    end
+  end
+
+  def test_a_block_that_raises_anything_hinders_no_other_event
+    LEAVES.first(2).each do |name, leave|
+      one = client
+      said = capture_io do
+        one.try_track("bad") { leave.call }
+        work = in_background { one.track("good") }
+        peer = @daemon.greet
+        2.times { peer.acknowledge(peer.request("track")) }
+        assert_equal 1, work.value.seq, name
+        one.close
+      end
+      assert_match(/the callback for an event's outcome failed/, said[1], name)
+    end
+  end
+
+  def test_a_block_that_ends_the_thread_fails_the_calls_that_wait
+    one = client
+    3.times { one.try_track("bad") { Thread.exit } }
+    work = in_background { reason_of { one.track("good") } }
+    peer = @daemon.greet
+    requests = Array.new(4) { peer.request("track") }
+    peer.acknowledge(requests.first)
+    assert_equal "bad_answer", work.value
+    one.drain
+    work = in_background { one.track("next") }
+    peer = @daemon.greet
+    peer.acknowledge(peer.request("track"))
+    assert_equal 1, work.value.seq
+    assert_equal 0, one.close
+  end
+
   def test_whatever_ends_the_thread_fails_the_calls_that_wait
     one = client
     work = in_background { reason_of { one.track("x") } }
