@@ -3,6 +3,8 @@ package headgate;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
+import java.io.OutputStream;
+import java.io.PrintStream;
 import java.net.StandardProtocolFamily;
 import java.net.UnixDomainSocketAddress;
 import java.nio.ByteBuffer;
@@ -24,6 +26,7 @@ import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
 import java.util.logging.Level;
 import java.util.logging.Logger;
 
@@ -189,6 +192,42 @@ final class ClientTest {
         }
     }
 
+    @SuppressWarnings("unchecked")
+    private static <T extends Throwable> void throwAny(Throwable error) throws T {
+        throw (T) error;
+    }
+
+    /** A hook may throw anything, as those of other languages of the JVM do: a checked exception, one without a text. */
+    private static void aHookThatFailsEndsNothing(FakeDaemon daemon) throws Exception {
+        List<Throwable> thrown = List.of(new IOException("as was asked"), new StackOverflowError(), new RuntimeException() {
+            @Override
+            public String toString() {
+                throw new IllegalStateException("no");
+            }
+        });
+        for (Throwable error : thrown) {
+            BlockingQueue<String> states = new LinkedBlockingQueue<>();
+            Options options = daemon.options().onState((state, cause) -> {
+                states.add(state);
+                ClientTest.<RuntimeException>throwAny(error);
+            });
+            PrintStream standard = System.err;
+            System.setErr(new PrintStream(OutputStream.nullOutputStream()));
+            try {
+                Client client = new Client("test", "1", options);
+                CompletableFuture<Receipt> receipt = client.tryTrack(Event.of("x"));
+                daemon.greet();
+                daemon.event();
+                receipt.get(60, TimeUnit.SECONDS);
+                client.close();
+                expect("connected", states.take());
+                expect("closed", states.poll(60, TimeUnit.SECONDS));
+            } finally {
+                System.setErr(standard);
+            }
+        }
+    }
+
     private record Point(int x, List<String> names) {}
 
     private enum Plan { FREE }
@@ -204,6 +243,13 @@ final class ClientTest {
             daemon.event();
             expect(1L, future.join().seq());
             client.close();
+        }
+        Duration shortest = Duration.ofSeconds(Long.MIN_VALUE);
+        try (Client client = new Client("test", "1", daemon.options().backoff(shortest, shortest).connectTimeout(shortest))) {
+            client.drain(shortest);
+            daemon.stopListening();
+            expect("cannot_connect", reasonOf(() -> client.track(Event.of("x"))));
+            expect(0, client.close(shortest));
         }
     }
 
@@ -315,6 +361,7 @@ final class ClientTest {
         tests.put("memoryIsBounded", ClientTest::memoryIsBounded);
         tests.put("closeSaysHowManyEventsAreLeft", ClientTest::closeSaysHowManyEventsAreLeft);
         tests.put("aHookMayCallTheClient", ClientTest::aHookMayCallTheClient);
+        tests.put("aHookThatFailsEndsNothing", ClientTest::aHookThatFailsEndsNothing);
         tests.put("waitsOfAnyLengthEndNothing", ClientTest::waitsOfAnyLengthEndNothing);
         tests.put("valuesBecomeJson", ClientTest::valuesBecomeJson);
         tests.put("idsAscend", ClientTest::idsAscend);

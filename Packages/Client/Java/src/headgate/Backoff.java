@@ -11,12 +11,8 @@ final class Backoff {
     int failures;
 
     Backoff(Duration base, Duration cap) {
-        this.base = nanoseconds(base);
-        this.cap = nanoseconds(cap);
-    }
-
-    private static long nanoseconds(Duration wait) {
-        return wait == null || wait.compareTo(Moment.LONGEST) > 0 ? Long.MAX_VALUE : wait.toNanos();
+        this.base = Moment.nanoseconds(base);
+        this.cap = Moment.nanoseconds(cap);
     }
 
     /** Begins to be patient for so long, unless it is so already. */

@@ -31,9 +31,17 @@ final class Hooks {
         for (Runnable hook = next(); hook != null; hook = next()) {
             try {
                 hook.run();
-            } catch (RuntimeException | Error error) {
-                System.err.println("headgate: a hook failed: " + error);
+            } catch (Throwable error) { // languages like Kotlin throw checked exceptions where none are declared
+                System.err.println("headgate: a hook failed: " + text(error));
             }
+        }
+    }
+
+    private static String text(Throwable error) {
+        try {
+            return error.toString();
+        } catch (Throwable second) {
+            return error.getClass().getName();
         }
     }
 

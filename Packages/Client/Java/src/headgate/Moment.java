@@ -5,7 +5,7 @@ import java.time.Duration;
 /** A moment of the monotonic clock, or never. */
 final class Moment {
     static final Moment NEVER = new Moment(0, true);
-    static final Duration LONGEST = Duration.ofDays(36_500);
+    private static final Duration LONGEST = Duration.ofDays(36_500);
     private final long at;
     private final boolean isNever;
 
@@ -16,10 +16,16 @@ final class Moment {
 
     /** Returns the moment after so long; null is never. */
     static Moment after(Duration duration) {
+        long wait = nanoseconds(duration);
+        return wait == Long.MAX_VALUE ? NEVER : new Moment(System.nanoTime() + wait, false);
+    }
+
+    /** Returns a wait of any length in nanoseconds: null and a century are without an end, and a negative one is none. */
+    static long nanoseconds(Duration duration) {
         if (duration == null || duration.compareTo(LONGEST) > 0) {
-            return NEVER;
+            return Long.MAX_VALUE;
         }
-        return new Moment(System.nanoTime() + Math.max(0, duration.toNanos()), false);
+        return duration.isNegative() ? 0 : duration.toNanos();
     }
 
     static Moment now() {
