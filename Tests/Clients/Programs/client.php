@@ -81,15 +81,23 @@ function waited(callable $act): array
     }
 }
 
+/** Writes the errors of the events that were dropped since it was called last. */
+function putDropped(): void
+{
+    global $dropped;
+    array_map(put(...), array_map(fn ($error, $event) => ['n' => ((array) $event['data'])['n'], 'error' => refusal($error)], ...$dropped));
+    $dropped = [[], []];
+}
+
 /** Tracks events with calls that never wait. The client reports dropped events by onDropped. */
 function tryEvents(Client $client, string $count, string $name, string $size = '0'): void
 {
-    global $dropped;
     $more = $size > 0 ? ['text' => str_repeat('x', (int) $size)] : [];
     $taken = array_filter(range(0, $count - 1), fn ($n) => $client->trackSoon($name, ['n' => $n] + $more));
-    array_map(put(...), array_map(fn ($error, $event) => ['n' => $event['data']['n'], 'error' => refusal($error)], ...$dropped));
+    putDropped();
     put('tried');
     $lost = $client->send(null);
+    putDropped();
     foreach ($lost === 0 ? $taken : [] as $n) {
         put(['n' => $n, 'result' => null]);
     }

@@ -4,6 +4,7 @@ repeats the calls that may be repeated."""
 from fake_daemon import Broken, FakeDaemon
 from program import Program
 
+from .away import refused_at_once
 from .playing import expect_equal, fault, ids
 
 LOW = {"max_line_bytes": 300, "max_depth": 6}
@@ -54,6 +55,15 @@ def is_too_long_now(command):
             raise Broken("the next event was not stored")
 
 
+def many_are_too_long(command):
+    """The client refuses any number of waiting events that exceed the limits. Each call ends."""
+    count = 4_000
+    with FakeDaemon() as daemon, Program(command, daemon.path, "try", count, "x", 300) as program:
+        daemon.greet(limits=LOW)
+        expect_equal(refused_at_once(program), [])
+        expect_equal([fault(line) for line in program.finish()], [(-32000, "line_too_long")] * count)
+
+
 def is_refused_for_ever(command):
     """The client stops repeating a line that the daemon refuses although it is within the limits."""
     with FakeDaemon() as daemon, Program(command, daemon.path, "track", 1, "x") as program:
@@ -81,5 +91,6 @@ def changes_are_not_repeated(command):
 
 
 SCENES = [
-    max_line_bytes_is_lowered, max_depth_is_lowered, is_too_long_now, is_refused_for_ever, changes_are_not_repeated,
+    max_line_bytes_is_lowered, max_depth_is_lowered, is_too_long_now, many_are_too_long, is_refused_for_ever,
+    changes_are_not_repeated,
 ]  # fmt: skip

@@ -684,8 +684,8 @@ class Connection {
         this.#heldBytes -= call.bytes;
         if (!(call instanceof Standing)) this.#underWay--;
         if (!call.isAttended && --this.#unattended === 0) this.#endWatch();
-        // Cancelled calls must not be remembered while there is no daemon.
-        if (this.#waiting.length > 2 * this.#calls.size + 1024) {
+        // Cancelled calls must not be remembered while there is no daemon. With one, `#proceed` is in the middle of them.
+        if (this.#phase !== "open" && this.#waiting.length > 2 * this.#calls.size + 1024) {
             this.#waiting = this.#waiting.filter((number) => this.#calls.has(number));
         }
         this.#wake();
