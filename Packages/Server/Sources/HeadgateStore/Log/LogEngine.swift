@@ -210,7 +210,7 @@ final class LogEngine {
         if case .success(false) = result { return result }
         if case .failure = result {
             erasure?.giveUp()
-            log.files.removesUnused = false
+            log.files.endCleaning()
         }
         erasure = nil
         return result
@@ -291,7 +291,7 @@ final class LogEngine {
         } catch {
             // The chores are tried again after the next jobs.
             endCopies()
-            if rekey != nil, erasure == nil { log.files.removesUnused = false }
+            if rekey != nil, erasure == nil { log.files.endCleaning() }
             isPaused = true
         }
     }

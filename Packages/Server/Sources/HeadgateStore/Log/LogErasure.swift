@@ -22,7 +22,7 @@ final class LogErasure {
     /// - Returns: true if no file has bytes of erased events any more.
     func step() throws(DiskFault) -> Bool {
         // A recovery has another list of files.
-        log.files.removesUnused = true
+        if !log.files.isCleaning { log.files.beginCleaning() }
         if let copy {
             if try !copy.step() { self.copy = nil }
             return false

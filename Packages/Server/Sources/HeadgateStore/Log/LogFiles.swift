@@ -24,14 +24,9 @@ final class LogFiles {
     @exclusivity(unchecked) private(set) var bytes = 0
     /// True if there was no room for another file, and no file has been freed or needed since.
     @exclusivity(unchecked) private(set) var isOutOfRoom = false
-    /// True while no file may be used again, because it may have bytes of erased events (Behaviour E1).
-    @exclusivity(unchecked) var removesUnused = false {
-        didSet {
-            guard removesUnused else { return }
-            for file in spare { remove(file) }
-            spare = []
-        }
-    }
+    /// The newest of the files that may have bytes of erased events, or bytes under a former key. These files are removed
+    /// instead of used again (Behaviour E1, C2). Nil if there are none.
+    @exclusivity(unchecked) private var newestUnclean: UInt32?
     /// The file that is being prepared.
     private var unready: UnreadyFile?
     /// True if a power failure may take names of new files away, or bring names of removed files back.
@@ -259,12 +254,29 @@ final class LogFiles {
     /// Frees a file whose content is not needed, and to which no frame on the disk refers.
     func free(_ file: LogFile) {
         isOutOfRoom = false
-        if !removesUnused, spare.count < LogFiles.mostSpare, file.size == segmentSize, sizes[file.number] == segmentSize
+        if isClean(file), spare.count < LogFiles.mostSpare, file.size == segmentSize, sizes[file.number] == segmentSize
         {
             return spare.append(file)
         }
         remove(file)
     }
+
+    // MARK: Erased bytes
+
+    /// True between ``beginCleaning()`` and ``endCleaning()``.
+    var isCleaning: Bool { newestUnclean != nil }
+
+    /// Removes the spare files, and from now on each present file that is freed. Later files are used again.
+    func beginCleaning() {
+        newestUnclean = newest
+        for file in spare { remove(file) }
+        spare = []
+    }
+
+    /// Allows all files to be used again.
+    func endCleaning() { newestUnclean = nil }
+
+    private func isClean(_ file: LogFile) -> Bool { newestUnclean.map { file.number > $0 } ?? true }
 
     /// Removes a file of another process, or of this one before it recreated the log: its content is unknown. It may be
     /// of a segment that was never finished, whose number another segment gets.

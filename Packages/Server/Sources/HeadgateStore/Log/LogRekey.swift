@@ -23,7 +23,7 @@ final class LogRekey {
     func step() throws(DiskFault) -> Bool {
         // A recovery has another list of files, in which the former files of ids may be needed again.
         if recoveries != log.counts.recovered { (formerIDs, recoveries) = ([], log.counts.recovered) }
-        log.files.removesUnused = true
+        if !log.files.isCleaning { log.files.beginCleaning() }
         if let copy {
             if try !copy.step() { self.copy = nil }
             return false

@@ -351,7 +351,7 @@ final class SegmentLog {
     /// Begins a segment in a file that was never used.
     func beginCleanSegment() throws(DiskFault) {
         try repair()
-        files.removesUnused = true
+        files.beginCleaning()
         try roll(for: 0)
     }
 
@@ -360,7 +360,7 @@ final class SegmentLog {
         try removeUnneeded()
         _ = try write([.changes([.erasureEnded])])
         try self.sync()
-        files.removesUnused = false
+        files.endCleaning()
     }
 
     /// Removes all files that are not needed, after everything needed was written under the present key.
@@ -369,7 +369,7 @@ final class SegmentLog {
     ///   - beginsSegment: true if a snapshot must name other files, or the segment before the active one was copied.
     func endRekey(_ former: [LogFile], beginsSegment: Bool) throws(DiskFault) {
         try removeUnneeded(former, beginsSegment: beginsSegment)
-        files.removesUnused = false
+        files.endCleaning()
     }
 
     private func removeUnneeded(_ former: [LogFile] = [], beginsSegment: Bool = true) throws(DiskFault) {

@@ -162,6 +162,27 @@ import Testing
         #expect(try scene.reopen().lastSequenceNumber == next - 1)
     }
 
+    @Test("E2: clients do not wait for removed files of segments that began during the removal: they are used again")
+    func reusedFiles() throws {
+        let disk = FaultyDisk()
+        scene.options.disk = disk
+        try fill()
+        try erase()
+        #expect(try !remove(1))
+        let present = Set(try disk.list(scene.directory + "/log").map { scene.directory + "/log/" + $0 })
+        let start = disk.removed.count
+        var next = LogErasureTests.count + 1
+        for _ in 1...300 {
+            scene.append(Groups.of(next...next + 2, size: 200))
+            next += 3
+            let settled = Settled(through: next - 1)
+            scene.write(.settled(1, settled), .settled(2, settled), .trim(through: next - 1))
+        }
+        #expect(disk.removed[start...].filter { !present.contains($0) } == [])
+        #expect(try remove())
+        #expect(try findings() == [])
+    }
+
     @Test("E1: retained events are erased as well, and a rewind does not find them")
     func retained() throws {
         (scene.options.segmentSize, scene.options.blockSize, scene.options.leastPacked) = (16 << 10, 2 << 10, .max)

@@ -14,6 +14,8 @@ final class FaultyDisk: Disk, @unchecked Sendable {
     var failsToSync = false
     /// True if removing a file fails.
     var failsToRemove = false
+    /// The paths of the removed files, in order.
+    private(set) var removed: [String] = []
     /// True if something was removed that may come back after a power failure.
     var hasUncertainRemovals: Bool { !unsynced.isEmpty }
     /// The directories from which something was removed since they were synced.
@@ -60,6 +62,7 @@ final class FaultyDisk: Disk, @unchecked Sendable {
     func remove(_ path: String) throws(DiskFault) {
         if failsToRemove { throw DiskFault(code: 5) }
         try disk.remove(path)
+        removed.append(path)
         sizes[path] = nil
         unsynced.insert(path.lastIndex(of: "/").map { String(path[..<$0]) } ?? ".")
     }
