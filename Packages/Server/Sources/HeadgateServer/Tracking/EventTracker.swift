@@ -6,6 +6,7 @@ import HeadgateWire
 final class EventTracker {
     private let gate: Headgate
     private let events: EventQueue
+    private let counts: EventCounts
     private let reader: EventReader
     private let collecting: ContextCollectors
     private let preparation: EventPreparation
@@ -17,7 +18,7 @@ final class EventTracker {
     /// - Parameter ids: makes the IDs of events that come without one.
     init(gate: Headgate, collecting: ContextCollectors, log: Log, ids: UUIDv7) {
         self.gate = gate
-        events = gate.events
+        (events, counts) = (gate.events, gate.counts)
         self.collecting = collecting
         self.log = log
         refusals = RefusalCounts(scheduler: gate.scheduler, log: log)
@@ -118,14 +119,14 @@ final class EventTracker {
 
     /// Counts events in the daemon's totals and in the session's.
     private func count(_ counter: EventCounter, _ events: Int = 1, of session: Session) {
-        gate.counts.count(counter, events)
+        counts.count(counter, events)
         session.events.count(counter, events)
     }
 
     /// Counts an event that a transformation dropped for all dispatchers. Its client sees it as `unrouted`.
     private func countDropped(_ session: Session) {
         count(.received, of: session)
-        gate.counts.count(.transformedAway)
+        counts.count(.transformedAway)
     }
 
     private func counted(_ admission: Admission, _ session: Session) {
