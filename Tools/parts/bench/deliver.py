@@ -232,6 +232,12 @@ def read_arguments() -> argparse.Namespace:
     return arguments
 
 
+def run_windows(arguments: argparse.Namespace, rows: list[Row], name: str, sink: KafkaSink | NATSSink) -> None:
+    """Appends a row for each of some numbers of batches in flight, and of events in a batch."""
+    for batches, limit in [(1, 1000), (8, 1000), (1, 10_000)]:
+        run_pairs(arguments, rows, f"{name}, {batches} × {limit}", {**sink.dispatcher(limit), "in_flight": batches}, sink)
+
+
 def run_rows(arguments: argparse.Namespace) -> list[Row]:
     rows: list[Row] = []
     programs = build_c()
@@ -243,11 +249,9 @@ def run_rows(arguments: argparse.Namespace) -> list[Row]:
             run_pairs(arguments, rows, f"collector, {limit}", http_dispatcher(sink, limit), sink)
     for partitions in (1, 4):
         with KafkaSink(programs, partitions) as sink:
-            for limit in (1000, 10_000):
-                run_pairs(arguments, rows, f"kafka {partitions}, {limit}", sink.dispatcher(limit), sink)
+            run_windows(arguments, rows, f"kafka {partitions}", sink)
     with NATSSink(programs, arguments.disk) as sink:
-        for limit in (1000, 10_000):
-            run_pairs(arguments, rows, f"nats, {limit}", sink.dispatcher(limit), sink)
+        run_windows(arguments, rows, "nats", sink)
     for name, path in [("file", "events.ndjson"), ("/dev/null", "/dev/null")]:
         dispatcher = {"kind": "file", "path": path, "dispatch_limit": 1000, "byte_limit": 1 << 20}
         run_pairs(arguments, rows, name, dispatcher, None)
