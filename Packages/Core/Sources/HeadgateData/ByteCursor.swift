@@ -36,24 +36,19 @@ public struct ByteCursor {
         putSpaced(json)
     }
 
-    /// Returns true if a byte is below 0x20. The loop has no branches, so that the compiler can vectorize it.
+    /// Returns true if a byte is below 0x20. The loop over words has no branches, so that the compiler can vectorize it.
     @inlinable @inline(__always)
     static func hasLineEndOrTab(_ bytes: UnsafeRawPointer, _ count: Int) -> Bool {
-        let (spaces, tops) = (0x2020_2020_2020_2020 as UInt64, 0x8080_8080_8080_8080 as UInt64)
-        var (offset, found) = (0, 0 as UInt64)
-        while offset &+ 8 <= count {
-            let word = (bytes + offset).loadUnaligned(as: UInt64.self)
-            // A subtraction sets the top bit of a byte below 0x20, which does not have it.
-            found |= (word &- spaces) & ~word
-            offset &+= 8
-        }
-        var least = UInt8.max
-        while offset < count {
-            least = min(least, (bytes + offset).load(as: UInt8.self))
-            offset &+= 1
-        }
-        return found & tops != 0 || least < 0x20
+        guard count >= 8 else { return UnsafeRawBufferPointer(start: bytes, count: count).contains { $0 < 0x20 } }
+        // The last word overlaps the one before it.
+        var found = marks(in: (bytes + (count &- 8)).loadUnaligned(as: UInt64.self))
+        for index in 0..<count / 8 { found |= marks(in: (bytes + index &* 8).loadUnaligned(as: UInt64.self)) }
+        return found & 0x8080_8080_8080_8080 != 0
     }
+
+    /// Returns a word with the top bit of a byte set if that byte, or a lower one, is below 0x20. Other bits mean nothing.
+    @inlinable @inline(__always)
+    static func marks(in word: UInt64) -> UInt64 { (word &- 0x2020_2020_2020_2020) & ~word }
 
     @usableFromInline
     mutating func putSpaced(_ json: UnsafeRawBufferPointer) {

@@ -6,26 +6,29 @@ import HeadgateWire
 /// either, events skip this step.
 final class EventPreparation {
     private let gate: Headgate
+    private let transformations: Transformations
+    private let loadRules: LoadRouter
     private let fields: TrackedFields
     /// Holds the bytes that transformations write.
     private let arena: ByteArena
 
     init(gate: Headgate, arena: ByteArena) {
         self.gate = gate
+        (transformations, loadRules) = (gate.transformations, gate.loadRules)
         self.arena = arena
         fields = TrackedFields(scheduler: gate.scheduler)
     }
 
     /// A Boolean value that says whether any transformation or load rule applies before the store.
-    var isNeeded: Bool { gate.transformations.areAfterCollectors || !gate.loadRules.isEmpty }
+    var isNeeded: Bool { transformations.areAfterCollectors || !loadRules.isEmpty }
 
     /// Applies the transformations and the load rules to an event.
     /// - Returns: the event with the dispatchers that still want it, valid until the arena is cleared, or nil if a
     ///   transformation dropped it.
     /// - Throws: `limit` if the event would need a new route and there are too many routes.
     func prepare(_ event: TrackedEvent) throws(RPCError) -> TrackedEvent? {
-        guard var prepared = gate.transformations.areAfterCollectors ? transform(event) : event else { return nil }
-        guard !gate.loadRules.isEmpty else { return prepared }
+        guard var prepared = transformations.areAfterCollectors ? transform(event) : event else { return nil }
+        guard !loadRules.isEmpty else { return prepared }
         fields.event = prepared
         defer { fields.event = nil }
         do throws(TooManyRoutes) {
@@ -37,7 +40,7 @@ final class EventPreparation {
     }
 
     private func transform(_ event: TrackedEvent) -> TrackedEvent? {
-        guard let result = gate.transformations.transformAfterCollectors(json(of: event)) else { return event }
+        guard let result = transformations.transformAfterCollectors(json(of: event)) else { return event }
         guard let document = result.marked else { return nil }
         return document.isChanged ? rewrite(event, as: document) : event
     }
