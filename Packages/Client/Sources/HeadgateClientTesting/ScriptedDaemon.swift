@@ -141,9 +141,9 @@ final class Visitor: ConnectionHandler {
 
 /// The treatment of a request by a ``ScriptedDaemon``.
 public enum Reaction: Sendable {
-    /// Does what the request asks for, and answers.
+    /// Carries out the request, and answers.
     case answer
-    /// Does what the request asks for, and holds the answer until `release`.
+    /// Carries out the request, and holds the answer until `release`.
     case hold
     /// Does what the request asks for, and closes the connection without an answer.
     case doAndBreak

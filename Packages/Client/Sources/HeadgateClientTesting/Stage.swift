@@ -143,7 +143,7 @@ extension Stage {
 // MARK: Answers
 
 extension Stage {
-    /// Does what a request asks for, and returns the line of the answer.
+    /// Carries out a request, and returns the line of the answer.
     private func answer(_ request: ScriptedRequest, _ id: [UInt8]) -> [UInt8] {
         switch request.method {
         case "track":

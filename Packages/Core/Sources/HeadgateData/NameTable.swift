@@ -49,7 +49,7 @@ public struct NameTable<Value> {
     /// The names, in no particular order.
     public var keys: [String] { values.keys.map(\.text) }
 
-    /// The values of both tables; of a name in both, the other's.
+    /// Returns a table with the values of both. For a name in both, the value of `other` counts.
     public func merging(_ other: NameTable) -> NameTable {
         var merged = self
         merged.values.merge(other.values) { $1 }

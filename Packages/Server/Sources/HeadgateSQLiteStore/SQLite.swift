@@ -47,7 +47,7 @@ final class SQLiteConnection {
         close()
     }
 
-    /// Closes the file. Nothing is asked of the connection any more.
+    /// Closes the file. The connection must not be used afterwards.
     func close() {
         guard !isClosed else { return }
         isClosed = true
@@ -73,7 +73,7 @@ final class SQLiteConnection {
             { context, handle, _, pages in
                 guard let context, let handle, pages >= SQLiteLog.mostPages else { return SQLITE_OK }
                 let log = Unmanaged<SQLiteLog>.fromOpaque(context).takeUnretainedValue()
-                // The commit stands, whatever comes of this: it is tried again after the next.
+                // A failure does not affect the commit. The checkpoint is tried again after the next commit.
                 try? SQLiteConnection.move(log, of: handle, SQLITE_CHECKPOINT_PASSIVE)
                 return SQLITE_OK
             }, context)
@@ -130,7 +130,7 @@ final class SQLiteConnection {
         guard code == SQLITE_OK else { throw SQLiteConnection.error(code, of: handle) }
     }
 
-    /// Does all of `work` or nothing of it.
+    /// Carries out `work` in a transaction: completely, or not at all if it throws.
     func transaction(_ work: () throws(SQLiteError) -> Void) throws(SQLiteError) {
         if isSynced { try log.makeCertain() }
         try run("BEGIN IMMEDIATE")
@@ -198,7 +198,7 @@ private final class SQLiteStatement {
         }
     }
 
-    /// Binds a value, of which SQLite makes a copy.
+    /// Binds a value to a parameter. SQLite copies the value.
     private func bind(_ value: SQLiteValue, _ index: Int32) -> Int32 {
         // SQLITE_TRANSIENT, a cast that Swift cannot import.
         let transient = unsafeBitCast(-1, to: sqlite3_destructor_type.self)

@@ -143,8 +143,8 @@ enum SQLiteLists {
         ranges.map { "\($0.lowerBound)-\($0.upperBound)" }.joined(separator: ",")
     }
 
-    /// The ranges that lie within bounds and behind one another. The others count as not settled: they are delivered again, which is better
-    /// than lost.
+    /// Returns the ranges that are within bounds and follow each other. The others count as not settled: their events
+    /// are delivered again, which is better than losing them.
     static func ranges(
         _ text: String, in bounds: ClosedRange<SequenceNumber>
     ) -> [ClosedRange<SequenceNumber>] {
@@ -170,7 +170,7 @@ enum SQLiteChecksum {
 }
 
 extension StoredDispatcher {
-    /// The values of its row.
+    /// The values of the dispatcher's row.
     var row: [SQLiteValue] {
         [
             .integer(number), .text(id), .integer(position), .text(SQLiteLists.text(settled.ranges)),

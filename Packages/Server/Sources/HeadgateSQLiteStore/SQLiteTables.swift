@@ -358,7 +358,7 @@ final class SQLiteTables {
 
     var hasChores: Bool { !isPaused && trimThrough != nil }
 
-    /// There are new jobs: what failed is tried again.
+    /// Resumes maintenance after a failure, because there are new jobs.
     func resumeChores() { isPaused = false }
 
     /// Deletes some events that no dispatcher needs.

@@ -10,7 +10,7 @@ import HeadgateTransport
 enum SQLiteJob: @unchecked Sendable {
     /// A change that is committed together with those beside it.
     case change(SQLiteChange, (StoreFault?) -> Void)
-    /// Reads or deletes something, and returns what answers with it.
+    /// A read or a deletion. Returns the function that answers with the result.
     case ask((SQLiteTables) -> () -> Void)
     /// The last job.
     case close(() -> Void)

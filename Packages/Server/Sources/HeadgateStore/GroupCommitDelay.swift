@@ -30,7 +30,7 @@ struct GroupCommitDelay {
     /// A quicker disk is not worth waiting for.
     private static let least = Duration.microseconds(40)
     private static let most = Duration.microseconds(200)
-    /// A wait ends after this number of turns, whatever the clock says.
+    /// The most turns of a wait, independent of the clock.
     private static let mostTurns = 100
     /// With a lone client, one commit in 16 checks for other events.
     private static let mostCommitsAlone = 15

@@ -63,7 +63,7 @@ struct StoreSizes: Equatable {
 /// It is called on the scheduler.
 protocol StoreExecutor: AnyObject {
     func put(_ job: StoreJob)
-    /// Returns what was reported since this was last called.
+    /// Returns the news since the last call.
     func takeNews() -> [StoreNews]
 }
 

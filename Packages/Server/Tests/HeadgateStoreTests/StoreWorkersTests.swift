@@ -7,7 +7,7 @@ import Testing
 
 @testable import HeadgateStore
 
-/// Which thread carries out what a store on an event loop is asked for.
+/// Tests which thread carries out the jobs of a store on an event loop.
 @Suite(.timeLimit(.minutes(5))) struct StoreWorkersTests {
     @Test("Q5: after some quick answers the loop's own thread commits, and hands back the remaining jobs")
     func inPlace() async throws {
@@ -118,7 +118,7 @@ import Testing
     }
 }
 
-/// A store on a loop with a thread of its own, and a disk of which the test says when it answers.
+/// A store on a loop with a thread of its own, and a disk whose answers the test releases.
 private final class Scene: Sendable {
     let directory: String
     let syncs: SyncWatch

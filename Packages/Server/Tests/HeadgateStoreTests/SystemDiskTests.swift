@@ -6,7 +6,7 @@ import Testing
 
 /// The machine's own file system, as a store uses it.
 @Suite struct SystemDiskTests {
-    /// A file of some size that holds no zeros, beside what it should hold.
+    /// Runs `body` with a file of a size that contains no zeros, and with the expected content.
     private func withFile(size: Int, _ body: (any DiskFile, inout [UInt8]) throws -> Void) throws {
         let path = FileManager.default.temporaryDirectory.path + "/headgate-disk-\(UUID().uuidString)"
         let file = try SystemDisk().open(path, creating: true)

@@ -31,12 +31,12 @@ public enum ClientState: Sendable, Equatable {
 
 /// The options of a client.
 public struct ClientOptions: Sendable {
-    /// The longest wait of a call for the first connection; nil waits for ever. The call fails with `cannotConnect`
-    /// then. The client always makes one attempt, and with zero no other. A stopping daemon counts as a lost
+    /// The longest wait of a call for the first connection; nil waits for ever. After this time the call fails with
+    /// `cannotConnect`. The client always makes one attempt, and with zero no other. A stopping daemon counts as a lost
     /// connection. Permanent faults fail at once: a path that is too long, or a socket that this user may not use.
     public var connectTimeout: Duration? = .seconds(10)
-    /// The longest wait of calls after a lost connection; nil waits for ever. The calls fail with `cannotConnect`
-    /// then. With zero they fail at once, with `disconnected`.
+    /// The longest wait of calls after a lost connection; nil waits for ever. After this time the calls fail with
+    /// `cannotConnect`. With zero they fail at once, with `disconnected`.
     public var reconnectTimeout: Duration?
     /// The longest wait for the daemon's answer to the greeting.
     public var greetingTimeout: Duration = .seconds(10)

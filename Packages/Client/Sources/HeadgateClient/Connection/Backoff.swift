@@ -1,5 +1,5 @@
 /// Computes the wait before another attempt to connect. The wait doubles from a base up to a cap. A random part of at
-/// most a half is taken off, so that clients that lost the daemon at the same time do not return at the same time.
+/// most a half is subtracted, so that clients that lost the daemon at the same time do not return at the same time.
 struct Backoff {
     let base: Duration
     let cap: Duration

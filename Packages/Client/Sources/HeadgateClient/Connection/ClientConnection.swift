@@ -93,7 +93,7 @@ public final class ClientConnection {
         waitingForRoom = body
     }
 
-    /// Ends a call with `CancellationError`. The daemon may do what it asks for all the same.
+    /// Ends a call with `CancellationError`. The daemon may still carry it out.
     public func abandon(_ call: Call) {
         if let entry = roomLine.remove(call.number) { return entry.refuse(CancellationError()) }
         if persistentCalls[call.number] != nil { return end(call, CancellationError()) }

@@ -14,9 +14,9 @@ struct ConnectionMachine<Answer> {
         case greet
         /// Write these bytes.
         case write([UInt8])
-        /// Close the connection, and report no more of its events.
+        /// Close the connection, and report none of its later events.
         case disconnect
-        /// Close the connection once everything is written, and report no more of its events.
+        /// Close the connection once everything is written, and report none of its later events.
         case leave
         /// End a call with this outcome.
         case finish(CallNumber, Result<Answer, ClientError>)
@@ -296,7 +296,7 @@ extension ConnectionMachine {
 
     /// The owner could not connect.
     /// - Parameter isPermanent: true if waiting does not help, as with a socket that this user may not use. A client
-    ///   that was connected before waits all the same, since a restart of the daemon may help.
+    ///   that was connected before still waits, because a restart of the daemon may help.
     mutating func couldNotConnect(_ error: ClientError, isPermanent: Bool = false, now: Int64) {
         guard phase != .closed else { return }
         lastFailure = error
@@ -357,8 +357,8 @@ extension ConnectionMachine {
         }
     }
 
-    /// A line came that is no message, or an error that names no request. The machine cannot know which call caused
-    /// it. It ends all written calls, since their repetition might bring the same line for ever.
+    /// Handles a line that is not a message, or an error that names no request. The machine cannot know which call
+    /// caused it. It ends all written calls, because repeating them might bring the same line for ever.
     mutating func gotNonsense(_ text: String, now: Int64) {
         order(.disconnect)
         switch phase {

@@ -42,7 +42,7 @@ final class Link {
         connection.write(writer.bytes)
     }
 
-    /// Closes the connection, and reports no more of its events.
+    /// Closes the connection, and reports none of its later events.
     func close() {
         observer = nil
         connection.close()

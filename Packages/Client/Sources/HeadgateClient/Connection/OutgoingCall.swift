@@ -94,7 +94,7 @@ struct OutgoingCall {
         if isConflict { conflicts += 1 } else { record = .refused }
     }
 
-    /// The grant counts no more. Ignored if the call is not granted.
+    /// Records that the grant no longer counts. Does nothing if the call is not granted.
     mutating func lostGrant() {
         if stage == .granted { stage = .waiting }
     }

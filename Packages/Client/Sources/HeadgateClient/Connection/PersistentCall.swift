@@ -24,7 +24,7 @@ public enum PersistentCallReport {
 enum PersistentCallNews {
     /// The daemon granted it on the present connection. The answer is only valid during the call.
     case granted(JSONView)
-    /// The connection is lost, and the grant with it.
+    /// The connection is lost, and with it what the daemon had granted.
     case interrupted(ClientError)
     /// It is not made again: refused, timed out, or abandoned (`CancellationError`). Reported once and last.
     case ended(any Error)

@@ -16,7 +16,7 @@ public struct ListedMetric: Sendable, Equatable {
     public struct Sample: Sendable, Equatable {
         /// The labels in the daemon's order.
         public let labels: [Label]
-        /// The value.
+        /// The value of the sample: a number, or a histogram.
         public let reading: Reading
     }
 

@@ -70,7 +70,7 @@ public struct FinishedFlush: Sendable, Equatable {
 
     /// The flush's id.
     public let flush: String
-    /// The end.
+    /// The reason why the flush ended.
     public let ended: End
     /// The result for each dispatcher, in the daemon's order.
     public let dispatchers: [Part]

@@ -2,7 +2,7 @@
 struct ClientSubscription {
     /// The persistent call of the subscription.
     let call: ClientCall
-    /// The caller.
+    /// Reports news of the subscription to the program.
     let tell: (SubscriptionNews) -> Void
     /// True once it was ended. Batches that still come are taken.
     var isEnding = false

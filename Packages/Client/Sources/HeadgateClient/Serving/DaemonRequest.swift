@@ -5,7 +5,7 @@ import HeadgateWire
 protocol DaemonRequestOwner: AnyObject {
     /// The limits of the daemon's `hello`.
     var limits: DaemonLimits { get }
-    /// Notes that a request has its answer, or gets none.
+    /// Records that a request has been answered, or never will be.
     func answered(on link: Link)
     /// Returns true if work from a link should be done: its connection is the present one, and the client is not being
     /// closed.

@@ -12,7 +12,7 @@ public struct DeliveredEvent<Value> {
     public let key: String?
     /// The time of the event as its sender gave it, or of its receipt.
     public let time: Timestamp
-    /// The number of charged attempts, with this one.
+    /// The number of charged attempts, including this one.
     public let attempt: Int
     /// The event's data.
     public let data: Value

@@ -13,7 +13,7 @@ struct WatchFarewells {
 struct ClientWatch {
     /// The daemon's id on the present connection; nil while the daemon does not watch.
     var id: String?
-    /// The caller.
+    /// Reports news of the watch to the program.
     let tell: (WatchNews) -> Void
 }
 

@@ -39,7 +39,7 @@ private protocol BackupTarget: AnyObject {
     func put(_ content: [UInt8], _ name: String) throws
     /// Ends the backup, which is whole now.
     func finish() throws
-    /// Removes what was written of a backup that is not whole.
+    /// Removes the incomplete backup.
     func giveUp()
 }
 

@@ -70,7 +70,7 @@ struct LineFormat: Sendable {
         }
     }
 
-    /// Returns the event as JSON, and the id that its line has outside of it.
+    /// Returns the event as JSON, and the id that the line has outside of the event.
     private func json(of line: [UInt8]) throws(Fault) -> (text: [UInt8], id: String?) {
         switch syntax {
         case .json: return (line, nil)

@@ -27,7 +27,7 @@ enum RightsText {
         ("configure", "change settings"),
     ]
 
-    /// Returns what the rights allow, as a finding of the doctor.
+    /// Returns the effect of the rights, as a finding of the doctor.
     static func finding(_ answer: DataObject) -> Finding {
         let groups = answer.get(key: "groups", as: [String].self) ?? []
         let allowed = meanings.filter { groups.contains($0.0) }.map { "\($0.1) (\($0.0))" }

@@ -4,7 +4,7 @@ import HeadgateData
 ///
 /// A line is settled once it is stored, or refused for good.
 struct FollowerPosition: StoredPosition, Equatable {
-    /// A file, whatever its name.
+    /// The identity of a file. It stays the same when the file is renamed.
     struct File: Hashable {
         var device: Int
         var inode: Int

@@ -135,7 +135,7 @@ private struct PipeSource: Sendable {
         return last == UInt8(ascii: "\n") ? 0 : 1
     }
 
-    /// More than a pipe usually holds, so that a single write is moved in one piece.
+    /// The most bytes to move at once: more than a pipe usually holds, so that a single write is moved in one piece.
     private static let mostOfPipe = 1 << 20
 
     /// Moves the available data.

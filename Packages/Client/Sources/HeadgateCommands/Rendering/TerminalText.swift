@@ -13,7 +13,7 @@ struct Style: Sendable {
         case good
         /// A state that needs attention, like a blocked dispatcher.
         case attention
-        /// A failure.
+        /// A failed state.
         case bad
         /// Less important text.
         case faint

@@ -14,7 +14,7 @@ import Testing
         /// The present request of each call.
         var wanted: [CallNumber: String] = [:]
 
-        /// Does what is ordered, and what is ordered in turn, as a socket would.
+        /// Carries out the machine's orders, and the orders that follow from them, as a socket would.
         mutating func follow() {
             var orders = scene.takeOrders()
             while !orders.isEmpty {

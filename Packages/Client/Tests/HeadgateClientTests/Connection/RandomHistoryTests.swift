@@ -33,7 +33,7 @@ import Testing
         #expect(scene.results.allSatisfy { $0.result == .success("fine") })
     }
 
-    /// Does what is ordered, as a daemon and a socket would.
+    /// Carries out the machine's orders as a daemon and a socket would.
     private func follow(_ scene: inout MachineScene, _ stored: inout [String], _ unanswered: inout [CallNumber]) {
         for order in scene.takeOrders() {
             switch order {

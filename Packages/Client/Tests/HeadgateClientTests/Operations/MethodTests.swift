@@ -106,7 +106,7 @@ import Testing
         }
     }
 
-    /// Serves until the daemon knows of it, and no longer.
+    /// Serves until the daemon knows of it, and then ends.
     private static func briefly(
         _ client: HeadgateClient, _ serve: @escaping @Sendable (HeadgateClient) async throws -> Void
     ) async throws {

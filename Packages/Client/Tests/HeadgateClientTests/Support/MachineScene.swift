@@ -38,7 +38,7 @@ struct MachineScene {
         return next
     }
 
-    /// Tells the machine something, and notes what it orders.
+    /// Passes a fact to the machine, and records its orders.
     mutating func tell(_ fact: (inout Machine, Int64) -> Void) {
         fact(&machine, now)
         drain()
@@ -68,7 +68,7 @@ struct MachineScene {
         tell { $0.disconnected(now: $1) }
     }
 
-    /// Lets the time pass until the machine wants to be told of it.
+    /// Advances the time to the machine's next deadline.
     mutating func passTime() {
         guard let deadline = machine.nextDeadline else { return }
         now = max(now, deadline)

@@ -32,7 +32,7 @@ actor Watcher {
         call = connection.watch(topics) { [tell] news in tell.yield(Watcher.text(news)) }
     }
 
-    /// Asks for something else, whatever is answered.
+    /// Calls another method, and ignores its answer.
     func ask(_ method: String) {
         connection.call(method) { _ in }
     }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import HeadgateCommands
 
-/// Tests what an open file shows of changes.
+/// Tests which changes of a file its open descriptor shows.
 @Suite struct FollowedFileTests {
     private func withFile(_ text: String, _ body: (String, FollowedFile) throws -> Void) throws {
         let path = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString).path

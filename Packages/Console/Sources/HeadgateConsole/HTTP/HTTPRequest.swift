@@ -6,7 +6,7 @@ struct HTTPRequest: Equatable, Sendable {
     var target = "/"
     /// The headers in order, with names in lower case.
     var headers: [Header] = []
-    /// The body.
+    /// The body of the request; empty if there is none.
     var body: [UInt8] = []
 
     /// One header.

@@ -34,10 +34,11 @@ public struct ActivationMachine {
 
     /// A step of one activation.
     enum Step {
-        /// The activation is new, or its board is served now.
+        /// Begins the activation with this number: it is new, or its board is served now.
         case begin(Int)
-        /// A barrier before the activation has completed.
+        /// Continues the activation with this number: a barrier before it has completed.
         case proceed(Int)
+        /// Ends the activation with this number.
         case end(Int, ActivationOutcome)
     }
 

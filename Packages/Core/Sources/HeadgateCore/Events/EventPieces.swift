@@ -14,9 +14,9 @@ public struct EventPieces: Sendable, Equatable {
     public let keyLength: Int
     /// `{"id":…,"seq":…,"event":…,"time":…,"received_at":…,"key":…`, an object that lacks its end.
     public let head: [UInt8]
-    /// An object.
+    /// The event's context: a JSON object.
     public let context: [UInt8]
-    /// An object.
+    /// The event's data: a JSON object.
     public let data: [UInt8]
 
     /// Bytes of the stored JSON.

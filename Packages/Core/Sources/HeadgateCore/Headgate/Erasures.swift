@@ -187,7 +187,7 @@ final class Erasures {
         }
     }
 
-    /// Deletes the kept rule, which may tell as much as the events, before the bytes are removed.
+    /// Deletes the kept rule before the bytes of the events are removed. The rule may contain personal data, too.
     private func forgetRule(_ erasure: Erasure) {
         erasure.found = []
         erasure.release()

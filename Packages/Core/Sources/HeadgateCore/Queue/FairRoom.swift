@@ -21,7 +21,7 @@ struct FairRoom: Equatable {
     struct Rank: Equatable {
         /// The number of senders that stored more.
         var heavier = 0
-        /// The number of senders, with this one.
+        /// The number of senders, including this one.
         var all = 1
     }
 

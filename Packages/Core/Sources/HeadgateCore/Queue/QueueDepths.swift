@@ -39,7 +39,7 @@ final class QueueDepths: QueueObserving {
 public protocol QueueObserving: AnyObject {
     /// Returns the depth of a dispatcher's queue as it changes.
     func onDepth(for dispatcherId: String) -> Observable<QueueDepth>
-    /// Returns the number of dispatches in each batch that a dispatcher takes. It has no current value.
+    /// Returns the size of each batch that a dispatcher takes, in dispatches. The observable has no current value.
     func onTaken(for dispatcherId: String) -> Observable<Int>
 }
 

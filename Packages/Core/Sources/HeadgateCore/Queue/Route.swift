@@ -122,7 +122,7 @@ public struct RouteTable {
     }
 }
 
-/// An event requests a new set of dispatchers while the service has the most it may have (``RouteTable/most``).
+/// The error for an event that requests a new set of dispatchers while there are already ``RouteTable/most`` sets.
 public struct TooManyRoutes: Error, Sendable, Equatable {
     public init() {}
 }

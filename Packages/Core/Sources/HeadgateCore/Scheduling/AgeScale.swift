@@ -12,7 +12,8 @@ public struct AgeScale: Sendable {
     /// The time for which the machine has slept since its boot, as last read.
     private var asleep: Int64
 
-    /// Shorter differences come from reading two clocks one after the other.
+    /// The shortest difference between two clocks that counts as sleep of the machine, in milliseconds. Shorter ones
+    /// arise because the clocks are read one after the other.
     private static let shortestSleep: Int64 = 10
 
     /// - Parameters:

@@ -32,7 +32,7 @@ final class TraceQuery {
         fileprivate let event: Int
         fileprivate let trace: Int
         let dispatcher: DispatcherNumber
-        /// The event before which the others are counted.
+        /// The sequence number of the traced event. The pending events before it are counted.
         let sequenceNumber: SequenceNumber
         /// All events up to this one are buffered or settled.
         let readThrough: SequenceNumber

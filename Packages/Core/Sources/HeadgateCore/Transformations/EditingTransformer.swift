@@ -4,7 +4,7 @@ import HeadgateData
 /// hashes always take effect, even if other edits fail (Behaviour P4).
 public struct EditingTransformer: Transformer {
     private let renamings: [EventEdit.Renaming]
-    /// Indices of the renamings. A renaming within another's old path is taken out first.
+    /// The indices of ``renamings`` in the order in which the values are taken out: a value inside another one comes first.
     private let innermostFirst: [Int]
     private var values: [(path: EventPath, value: DataItem)] = []
     private var hashes: [EventPath] = []

@@ -141,7 +141,7 @@ public final class Transformations {
 
 /// The transformations of one scope, in order and resolved.
 struct TransformationChain {
-    /// A transformation.
+    /// One transformation of the chain.
     struct Step {
         let id: String
         let transformer: any Transformer

@@ -148,7 +148,7 @@ enum NetlinkMessage: Equatable {
     case listInterrupted(UInt32)
     /// The kernel refuses the list, at least for now.
     case listRefused(UInt32)
-    /// The bytes are no netlink message.
+    /// Bytes that are not a netlink message.
     case garbled
 }
 

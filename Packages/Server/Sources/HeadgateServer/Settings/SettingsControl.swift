@@ -18,7 +18,7 @@ final class SettingsControl {
     /// The settings that programs persisted with `config.set`: a part of the programmatic layer, and the parts left out
     /// of it.
     private var persisted: DataObject
-    /// Settings that contradict the others now. Each change tries them again.
+    /// The settings that contradict others at present. Each change of the settings tries them again.
     private var waiting: PendingSettings
     private var remote: RemoteSettings?
     private let remotePace = RemotePace()

@@ -3,7 +3,7 @@ import HeadgateData
 import HeadgateSQLiteStore
 import HeadgateTransport
 
-/// The program's own event store, or the one that the settings ask for.
+/// The program's own event store, or the one that the settings select.
 final class ServiceStore {
     let store: any EventStore
     private let directoryPath: String?

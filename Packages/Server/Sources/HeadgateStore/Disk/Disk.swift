@@ -89,7 +89,7 @@ extension DiskFile {
     package func leaveCache() {}
 }
 
-/// The reason why a disk did not do what it was asked to do.
+/// The reason why an operation of the disk failed.
 package struct DiskFault: Error, Equatable {
     /// The system's error number (`errno`).
     package var code: Int32

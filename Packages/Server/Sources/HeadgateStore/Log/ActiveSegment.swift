@@ -180,7 +180,7 @@ final class ActiveSegment {
         end - max(certain, lastBegun) >= muchUnsynced && (try? segment.open().isSyncing) == false
     }
 
-    /// Begins a background sync of what was written, and ends the one before.
+    /// Begins a background sync of the written frames, and ends the previous one.
     func syncAhead() throws(DiskFault) {
         try endSync()
         if try segment.open().beginSync() { syncing = end }

@@ -71,8 +71,8 @@ struct LogWriter {
     }
 }
 
-/// Decodes the bytes of a ``LogWriter``. Their checksum is right. If they do not fit all the same, another program
-/// wrote them, and they are not used.
+/// Decodes the bytes of a ``LogWriter``, whose checksum is right. Bytes that it cannot decode come from another program
+/// and are not used.
 struct LogReader {
     private let bytes: UnsafeRawBufferPointer
     private var offset = 0

@@ -25,7 +25,7 @@ final class LogCopy {
         try self.init(log, of: plan)
     }
 
-    /// Begins a copy of what is needed of some neighbouring segments.
+    /// Begins a copy of the needed parts of some neighbouring segments.
     init(_ log: SegmentLog, of plan: [LogSegmentEntry]) throws(DiskFault) {
         (self.log, sources, recoveries) = (log, plan, log.counts.recovered)
         let header = log.files.header(.copy, log.takeNumber())

@@ -126,7 +126,7 @@ struct LogHeader: Equatable {
     enum Use: UInt32 {
         /// A segment in the order of writing.
         case active = 1
-        /// A copy of what is needed of other segments.
+        /// A segment that has a copy of the needed parts of other segments.
         case copy = 2
         /// Ids of clients.
         case ids = 3

@@ -12,7 +12,7 @@ struct LogPiece {
     /// The acceleration of LZ4. With 8 it takes half the time for bytes that can hardly be packed, and a quarter less
     /// for others, which become a tenth larger.
     fileprivate static let acceleration: Int32 = 8
-    /// LZ4 packs no more at once.
+    /// The most bytes that LZ4 compresses at once.
     fileprivate static let mostPacked = 0x7E00_0000
     /// The most bytes for which one packed byte stands.
     private static let mostFromByte = 255

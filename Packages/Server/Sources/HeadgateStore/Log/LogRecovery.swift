@@ -317,6 +317,7 @@ struct LogRecovery {
         return ActiveSegment(segment(LogSource(file: file, header: header)), header, state)
     }
 
+    /// Returns the outcome of a start, after loading the sealed segments.
     /// - Parameter known: a segment that has been read already.
     private mutating func outcome(
         _ state: LogState, _ active: ActiveSegment, known: LogSegment? = nil, next: UInt64, _ inventory: LogInventory

@@ -79,8 +79,8 @@ struct RecoveryCase {
             RecoveryCase("B", .setAside) { $0.hasFiles && !$0.hasStart },
 
             // C. The daemon stopped in order, and nothing is damaged. The closing frame was synced with everything
-            // before it. If that sync failed, only the closing frame is in doubt, and it is true all the same. It must
-            // not count again after this process has written more, so that a restart marker replaces it.
+            // before it. If that sync failed, only the closing frame is in doubt, and what it says is true. It must
+            // not count again after this process has written more, so a restart marker replaces it.
             RecoveryCase("C", .resume) { $0.isOrderly && !$0.hasMarker },
 
             // D. As C, and the process before had continued the same segment without writing anything. Its restart

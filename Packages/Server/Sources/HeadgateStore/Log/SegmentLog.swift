@@ -106,8 +106,8 @@ final class SegmentLog {
         return encoded.count
     }
 
-    /// Begins a segment under the present key. On a full disk, changes without events are written all the same: otherwise
-    /// nothing could say that events are not needed any more.
+    /// Begins a segment under the present key. On a full disk, changes without events go to the outdated segment:
+    /// otherwise the log could not record that events are no longer needed.
     private func leaveOutdated(for entries: some Sequence<LogEntry>) throws(DiskFault) {
         do throws(DiskFault) { try roll(for: 0) } catch {
             guard error.isNoRoom, !entries.contains(where: \.hasEvents) else { throw error }
@@ -200,7 +200,7 @@ final class SegmentLog {
         try breaking { () throws(DiskFault) in try active.sync() }
     }
 
-    /// Begins to sync what was written. More can be written meanwhile.
+    /// Begins to sync the written frames. The log can write further frames meanwhile.
     func syncAhead() throws(DiskFault) {
         try breaking { () throws(DiskFault) in try active.syncAhead() }
     }

@@ -43,7 +43,7 @@ package final class OverlayDisk: Disk, @unchecked Sendable {
         return Set(old.filter { !gone.contains(prefix + $0) } + new.filter { !$0.contains("/") }).sorted()
     }
 
-    /// The files in a directory are renamed with it.
+    /// Renames a file, or a directory with the files in it.
     package func rename(_ path: String, to new: String) throws(DiskFault) {
         var names = [path]
         if let inside = try? list(path) { names += inside.map { path + "/" + $0 } }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import HeadgateServer
 
-/// X6, S1: what the remote layer may contain, and where it may come from.
+/// X6, S1: the permitted content and sources of the remote layer.
 @Suite("Remote settings")
 struct LocalSettingTests {
     private func check(_ remote: DataObject) -> SettingsReading {

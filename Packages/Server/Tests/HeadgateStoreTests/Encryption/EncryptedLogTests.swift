@@ -37,7 +37,7 @@ import Testing
         try scene.answer { scene.store.readDeadLetters(DeadLetterQuery(limit: 100), then: $0) }.get().letters
     }
 
-    /// Lets the store rewrite what it has to.
+    /// Gives the store the turns that it needs to rewrite its files.
     private func idle() { for _ in 0..<400 { scene.write() } }
 
     private func expectWhole(_ state: StoredState, through last: SequenceNumber = 300) throws {

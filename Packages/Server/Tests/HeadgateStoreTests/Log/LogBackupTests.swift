@@ -5,7 +5,7 @@ import Testing
 
 @testable import HeadgateStore
 
-/// Copies of a running log: what a start finds in them.
+/// Tests that a start on a copy of a running log finds all events.
 @Suite("Backups of the log") struct LogBackupTests {
     let scene = StoreScene()
     /// The store that starts on the copy.

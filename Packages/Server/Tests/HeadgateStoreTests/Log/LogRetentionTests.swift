@@ -136,7 +136,7 @@ import Testing
         try scene.open()
         scene.write(.retain(Retention()), .dispatcher(.at(0)))
         var refused = 0
-        // Three times of what the disk has room for.
+        // Three times as many events as the disk has room for.
         for first in stride(from: SequenceNumber(1), to: 600, by: 10) {
             let routes: [RouteNumber: [DispatcherNumber]] = first == 1 ? [1: [1]] : [:]
             let group = Groups.of(first...first + 9, size: 10_000, received: first, newRoutes: routes)

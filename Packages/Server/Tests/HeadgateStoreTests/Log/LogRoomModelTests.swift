@@ -108,7 +108,7 @@ private final class History {
         }
     }
 
-    /// All is settled bit by bit; the last of it has to be written down.
+    /// Settles all events in small steps. The log must be able to record the last step.
     func settleAll() throws {
         while let (number, position) = settled.filter({ $0.value < last }).randomElement(using: &random) {
             if random.oneIn(40) { try die() }

@@ -8,7 +8,7 @@ import Glibc
 final class FaultyDisk: Disk, @unchecked Sendable {
     /// The file to which writes succeed, and are reported as failed.
     var liesAbout: String?
-    /// Files of which nothing is needed in memory any more, in order.
+    /// The files whose pages the system was asked to drop from memory, in order.
     fileprivate(set) var leftCache: [String] = []
     /// True if syncs fail.
     var failsToSync = false

@@ -77,7 +77,7 @@ final class StoreScene {
         }
     }
 
-    /// Does what the store has asked its scheduler for, and waits for that.
+    /// Carries out the work that the store has scheduled, and waits for it.
     func work() {
         for work in posted.takeAll(waiting: true) { work() }
     }

@@ -296,7 +296,7 @@ struct ProxyExceptions: Equatable {
     /// The list in libcurl's form.
     let text: String
 
-    /// Makes the list from the two environment variables.
+    /// Creates the list from the two environment variables.
     /// - Parameters:
     ///   - lowercase: the value of `no_proxy`. An empty value counts as absent.
     ///   - uppercase: the value of `NO_PROXY`.

@@ -114,7 +114,7 @@ struct NATSServer: Equatable {
     let isSecure: Bool
     /// The user with password or token, the host and the port. A secret (Behaviour X4).
     let authority: Authority
-    /// The complete URL.
+    /// The URL with its scheme. It contains the secrets of ``authority``.
     let text: String
 
     /// Reads a URL. Its default scheme is `nats`.

@@ -9,6 +9,7 @@ final class NATSOptions {
     /// libnats's options object.
     private(set) var raw: OpaquePointer?
 
+    /// Creates the options that the settings of a dispatcher require.
     /// - Parameter closure: the value that libnats passes to the callbacks.
     init(_ settings: NATSSettings, closure: UnsafeMutableRawPointer?) throws(NATSFault) {
         try NATSFault.check(natsOptions_Create(&raw))

@@ -31,7 +31,7 @@ final class TLSServer: Sendable {
         Thread.detachNewThread { Self.answer(output.fileHandleForReading, input.fileHandleForWriting) }
     }
 
-    /// The key of the certificate.
+    /// The path of the certificate's key.
     var key: String { folder("key.pem") }
 
     func stop() {
