@@ -67,13 +67,15 @@ extension Command {
         notes:
             """
             Prints the key paths of the changed settings. If the file has faults, nothing changes, and the command prints
-            every fault with its key path.
+            every fault with its key path. Names the settings that take effect at the next start on standard error.
             """
     ) { invocation in
         let answer = try invocation.ask([Question(method: "config.reload")])[0]
         let changed: [String] = answer.get(key: "changed") ?? []
         let list = changed.map { "changed: \(PlainText.line($0))\n" }.joined()
         try invocation.show(answer, else: changed.isEmpty ? "Nothing has changed.\n" : list)
+        // A user who may not ask for the status gets no warnings.
+        if !invocation.arguments.has(.json) { try? tellWaiting(invocation) }
         return .success
     }
 

@@ -68,7 +68,10 @@ enum DaemonCheck {
         if let error = dispatcher.lastErrorText(clock) {
             return .wrong(
                 dispatcher.id, "\(error); \(waiting)\(age)",
-                "check the destination; `headgate barriers` shows the next attempt, or how to resume")
+                dispatcher.pending + dispatcher.inFlight > 0
+                    ? "check the destination; `headgate barriers` shows the next attempt, or how to resume"
+                    : "the events of that attempt are not pending: "
+                        + "`headgate dead-letters --dispatcher \(dispatcher.id)` lists dead ones, with the reasons")
         }
         guard dispatcher.isOpen || dispatcher.pending == 0 else {
             return .doubtful(

@@ -73,6 +73,8 @@ private enum RuleTokens {
                 }
                 tokens.append(RuleToken(kind: .value(item), offset: position))
                 position = end
+            } else if let fault = commonMistake(letters, at: position) {
+                throw RuleText.Fault(description: fault, offset: position)
             } else if let symbol = symbol(letters, at: position) {
                 tokens.append(RuleToken(kind: .symbol(symbol), offset: position))
                 position += symbol.count
@@ -86,6 +88,16 @@ private enum RuleTokens {
             }
         }
         return tokens
+    }
+
+    /// Returns what to write instead of a notation of other languages, or nil if a token begins here. A word with a single
+    /// quote in front would otherwise match nothing.
+    private static func commonMistake(_ letters: [Character], at position: Int) -> String? {
+        if letters[position] == "'" { return "a string needs double quotes, like \"4711\"" }
+        let rest = letters[position...]
+        if rest.starts(with: "==") { return "`==` is not an operator; use `=`" }
+        if rest.starts(with: "&&") { return "`&&` is not an operator; use `and`" }
+        return rest.starts(with: "||") ? "`||` is not an operator; use `or`" : nil
     }
 
     private static func isEnd(_ letter: Character) -> Bool { letter.isWhitespace || "\"=~<>()!".contains(letter) }

@@ -67,6 +67,17 @@ import Testing
         }
     }
 
+    @Test("S2: a reload names the changed settings, and those that take effect at the next start")
+    func reloadText() async throws {
+        try await withDaemon { daemon in
+            await daemon.answer("config.reload", with: ["changed": ["store"]])
+            await daemon.answer("status", with: ["warnings": ["store.kind: takes effect at the next start", "other"]])
+            let run = try await ToolRun.run(["config", "reload"], on: daemon)
+            #expect(run.output == "changed: store\n")
+            #expect(run.errors.contains("store.kind: takes effect at the next start") && !run.errors.contains("other"))
+        }
+    }
+
     @Test("D5: a retry says that the dispatcher retries, not that there was nothing to end")
     func retryText() async throws {
         try await withDaemon { daemon in

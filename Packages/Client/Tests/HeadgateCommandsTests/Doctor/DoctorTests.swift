@@ -77,6 +77,8 @@ import Testing
         let findings = DaemonCheck.findings(
             status { $0["dispatchers"] = .array([timed]) }, version: "1.0", clock: Fixed.clock)
         #expect(findings.last?.words == "last error 3 min ago: HTTP 503; 0 events pending")
+        // No attempt follows if nothing is pending.
+        #expect(findings.last?.advice?.contains("`headgate dead-letters --dispatcher a`") == true)
     }
 
     @Test("Q4: a store that is nearly full is to be looked at, and the finding names who fills it")

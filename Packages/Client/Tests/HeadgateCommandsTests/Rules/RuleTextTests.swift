@@ -43,7 +43,8 @@ import Testing
         arguments: [
             ("", 0, "empty"), ("a =", 3, "value"), ("a 5", 2, "operator"), ("(a = 1", 6, "`)`"), ("a = 1 b", 6, "`b`"),
             (#"a = "x"#, 4, "no end"), ("a = 1 and", 9, "path"), ("a is 5", 5, "`defined`"), ("{", 0, "JSON"),
-            ("a = )", 4, "value"),
+            ("a = )", 4, "value"), ("a == 1", 2, "use `=`"), ("a = 'x'", 4, "double quotes"),
+            ("a = 1 && b = 2", 6, "use `and`"), ("a = 1 || b = 2", 6, "use `or`"),
         ])
     func unsound(text: String, offset: Int, word: String) {
         do throws(RuleText.Fault) {
