@@ -14,6 +14,7 @@ test_built() {
     for program in headgated headgate headgate-console; do
         shows "$program is there, and tells its commit" "^$program [0-9.]+ .$(commit)" "$work/$tarball/bin/$program" --version
     done
+    succeeds "the daemon's day is that of the commit" grep -aqF "$(day)" "$work/$tarball/bin/headgated"
     prints "the bill of materials names the programs by their checksums" "$(in_folder "$work/$tarball/bin" sha256sum headgate headgate-console headgated)" \
         bill_of "$work/$tarball/share/doc/headgate/sbom.spdx.json" files
     prints "and every library that the package depends on" "$(libraries_of "$1" | cut -d ' ' -f 1 | sort)" \
@@ -23,6 +24,11 @@ test_built() {
 
 commit() {
     git -C "$here/.." -c safe.directory="$(cd "$here/.." && pwd)" rev-parse HEAD
+}
+
+# The day of the commit in the form of C's __DATE__.
+day() {
+    LC_ALL=C date -u -d "@$(git -C "$here/.." -c safe.directory="$(cd "$here/.." && pwd)" log -1 --format=%ct)" '+%b %e %Y'
 }
 
 # Uncommitted files are not in a build of the commit.
