@@ -29,7 +29,7 @@ public final class FaultyStore: EventStore {
     public var agedReadTime = Duration.zero
     /// The last event of the groups that can no longer be read.
     public var lostThrough: SequenceNumber = 0
-    /// The number of events per route that are missing from the counts when the store is opened.
+    /// The number of events per route that are missing from the counts when the store is opened or rewound.
     public var uncounted = 0
     /// Called each time before dead letters are purged.
     public var beforePurge: () -> Void = {}
@@ -57,14 +57,16 @@ public final class FaultyStore: EventStore {
 
     public func open() throws(StoreFault) -> StoredState {
         var state = try memory.open()
-        state.unsettled = state.unsettled.mapValues { routes in
-            var counted = routes
-            for (route, tally) in routes {
-                counted.remove(Tally(events: uncounted, bytes: uncounted * tally.bytes / tally.events), route: route)
-            }
-            return counted
-        }
+        state.unsettled = state.unsettled.mapValues(count)
         return state
+    }
+
+    private func count(_ routes: RouteTallies) -> RouteTallies {
+        var counted = routes
+        for (route, tally) in routes {
+            counted.remove(Tally(events: uncounted, bytes: uncounted * tally.bytes / tally.events), route: route)
+        }
+        return counted
     }
 
     public func append(_ group: AppendGroup, then: @escaping (StoreFault?) -> Void) {
@@ -128,8 +130,12 @@ public final class FaultyStore: EventStore {
 
     public func rewind(_ request: RewindRequest, then: @escaping (Result<RewindOutcome, StoreFault>) -> Void) {
         guard !isSilent else { return }
-        guard let rewindFault else { return memory.rewind(request, then: then) }
-        scheduler.soon { then(.failure(rewindFault)) }
+        if let rewindFault { return scheduler.soon { then(.failure(rewindFault)) } }
+        memory.rewind(request) { [self] result in
+            guard case .success(.rewound(var queue)) = result else { return then(result) }
+            queue.unsettled = count(queue.unsettled)
+            then(.success(.rewound(queue)))
+        }
     }
 
     public var canEncrypt: Bool { memory.canEncrypt }

@@ -104,6 +104,8 @@ final class Rewinds {
     /// Continues with the queue that the store has made of a dispatcher's.
     private func move(_ dispatcher: Dispatcher, to queue: RewoundQueue, _ replay: Replay, isStart: Bool) {
         let number = dispatcher.number
+        // Events that the store no longer has may be in memory, and are not in its count.
+        events.forgetRecent()
         events.backlog.rewind(queue.unsettled, of: number)
         settlements.rewound(number, to: queue.settled.position)
         dispatchers.known.setReplay(replay, of: number)

@@ -395,7 +395,7 @@ public final class EventQueue {
         shares.settle(through: sequenceNumber)
     }
 
-    /// Drops all events from memory, because some of them are erased.
+    /// Drops all events from memory, because the store may no longer have some of them.
     func forgetRecent() {
         recent = RecentChunks(mostBytes: EventQueue.recentBytes, lastSequenceNumber: lastStored)
     }

@@ -51,6 +51,25 @@ import Testing
         #expect(bench.gate.stored == .zero && bench.counters[.quarantined] == 0)
     }
 
+    @Test("R2, R5: events that the store no longer has are not sent again from memory, and later events are not lost")
+    func memory() {
+        let (collect, slow) = (DispatcherSettings(id: "collect"), DispatcherSettings(id: "slow"))
+        let bench = GateBench([collect, slow], limits: RewindTests.retaining)
+        func deliver(_ events: Int) {
+            bench.track(events)
+            while !bench["collect"].outstanding.isEmpty {
+                bench["collect"].answer()
+                bench.advance(by: .milliseconds(2))
+            }
+        }
+        deliver(3)
+        deliver(2)
+        (bench.store.lostThrough, bench.store.uncounted) = (3, 3)
+        #expect(rewind(bench, to: .sequenceNumber(1)) == .success(answer(1, 2)))
+        deliver(1)
+        #expect(bench["collect"].delivered == [1, 2, 3, 4, 5, 4, 5, 6])
+    }
+
     @Test("R2: the deduplication keys are others after a rewind, and the same for every attempt")
     func keys() throws {
         let bench = GateBench(limits: RewindTests.retaining)
