@@ -108,7 +108,10 @@ final class SimulatedDisk: Disk, @unchecked Sendable {
     func open(_ path: String, creating: Bool) throws(DiskFault) -> any DiskFile {
         try begin(isChange: creating)
         if platter.names[path] == nil {
-            guard creating else { throw DiskFault(code: ENOENT) }
+            guard creating else {
+                record.detail("disk: has no \(path)")
+                throw DiskFault(code: ENOENT)
+            }
             guard !mood.isFull else { throw DiskFault(code: ENOSPC) }
             record.detail("disk: makes \(path)")
             platter.name(path, SimulatedMedium.Node())

@@ -325,6 +325,12 @@ struct LogRecovery {
         var state = state
         // Forgotten files of ids may be gone, and their file numbers may be used again.
         _ = state.ids.takeForgottenFiles()
+        if state.ids.files.contains(where: { !files.isThere($0.file.number) }) {
+            warnings.append(
+                "a file of ids of the log in \(files.directory) no longer exists: an event that is sent again may be "
+                    + "stored twice")
+            state.ids.lose { !files.isThere($0.number) }
+        }
         let sealed = try load(&state, known, inventory)
         return Outcome(
             files: files, state: state, sealed: sealed, active: active, nextNumber: next, warnings: warnings,

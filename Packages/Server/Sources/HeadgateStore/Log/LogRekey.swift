@@ -21,6 +21,7 @@ final class LogRekey {
     /// Copies a block, rewrites a file of ids, or ends the work.
     /// - Returns: true if everything is under the present key.
     func step() throws(DiskFault) -> Bool {
+        try log.repair()
         // A recovery has another list of files, in which the former files of ids may be needed again.
         if recoveries != log.counts.recovered { (formerIDs, recoveries) = ([], log.counts.recovered) }
         if !log.files.isCleaning { log.files.beginCleaning() }

@@ -161,6 +161,30 @@ import Testing
         try expectWhole(try scene.reopen())
     }
 
+    @Test("C2: rewriting continues after a failed sync at any step", arguments: 0..<100)
+    func repaired(_ steps: Int) throws {
+        let disk = FaultyDisk()
+        scene.options.disk = disk
+        try open(nil)
+        fill()
+        scene.close()
+        scene.options.keyring = try Keys.ring(1)
+        try withExtendedLifetime(scene.options.open().engine) { engine in
+            for _ in 0..<steps where engine.isRekeying { _ = engine.turn([]) { _ in } }
+            // The repair of the log may be left to the next step of the rewriting.
+            disk.failsToSyncOnce = true
+            _ = engine.turn([.append(Groups.of(301...303, size: 100))]) { _ in }
+            disk.failsToSyncOnce = false
+            while engine.hasChores { _ = engine.turn([]) { _ in } }
+            engine.finish()
+        }
+        expectNothingPlain()
+        let state = try scene.open()
+        #expect(state.warnings.isEmpty && state.notes.isEmpty)
+        #expect(try scene.numbers().starts(with: 1...300))
+        #expect(state.recentIDs.reduce(0) { $0 + $1.count } == 300)
+    }
+
     @Test("C1: no nonce is used twice, over starts, restored snapshots and copies of the directory")
     func nonces() throws {
         // Each process draws its own random bytes.

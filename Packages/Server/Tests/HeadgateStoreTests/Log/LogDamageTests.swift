@@ -91,6 +91,32 @@ struct LogDamageTests {
         #expect(try scene.reopen().lastSequenceNumber == state.lastSequenceNumber)
     }
 
+    @Test("Q8, Q7: if a file of ids is missing, the start says so, and all events are there")
+    func missingIDs() throws {
+        (scene.options.segmentSize, scene.options.mostUnfiledIDBytes) = (8 << 10, 256)
+        try scene.open()
+        scene.write(.dispatcher(.at(0)))
+        for number in SequenceNumber(1)...90 {
+            let ids = RecentIDs(
+                lastSequenceNumber: number, receivedStamp: 1, count: 1, bytes: [UInt8](repeating: 7, count: 32))
+            scene.append(Groups.of(number...number, size: 200, newRoutes: number == 1 ? [1: [1]] : [:], recentIDs: ids))
+        }
+        scene.close()
+        let path = try #require(
+            segments().first { file in
+                let bytes = FileManager.default.contents(atPath: file) ?? Data()
+                guard case .header(let header) = Array(bytes.prefix(64)).withUnsafeBytes(LogHeader.read) else {
+                    return false
+                }
+                return header.use == .ids
+            })
+        try FileManager.default.removeItem(atPath: path)
+        let state = try scene.open()
+        #expect(state.warnings.count == 1 && state.warnings.first?.contains("no longer exists") == true)
+        #expect(try scene.numbers() == Array(1...90))
+        #expect(state.recentIDs.reduce(0) { $0 + $1.count } < 90)
+    }
+
     @Test("Q8: a segment whose file was shortened keeps its remaining events, whatever follows")
     func cutOff() throws {
         try fill()

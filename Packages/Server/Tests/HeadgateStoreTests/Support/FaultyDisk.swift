@@ -12,6 +12,8 @@ final class FaultyDisk: Disk, @unchecked Sendable {
     fileprivate(set) var leftCache: [String] = []
     /// True if syncs fail.
     var failsToSync = false
+    /// True if the next sync fails.
+    var failsToSyncOnce = false
     /// True if removing a file fails.
     var failsToRemove = false
     /// The paths of the removed files, in order.
@@ -44,7 +46,10 @@ final class FaultyDisk: Disk, @unchecked Sendable {
     }
 
     fileprivate func synced() throws(DiskFault) {
-        if failsToSync { throw DiskFault(code: 5) }
+        if failsToSync || failsToSyncOnce {
+            failsToSyncOnce = false
+            throw DiskFault(code: 5)
+        }
         onSync()
     }
 
