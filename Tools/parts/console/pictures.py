@@ -9,7 +9,7 @@ from scene import Scene
 SHOTS = [("overview", "/", 1280, "light"), ("rewind", "/dispatchers/web/rewind?to=-5m", 1280, "light"),
          ("dispatcher", "/dispatchers/web", 1280, "light"), ("problems", "/problems", 420, "dark"),
          ("event", "/event?id=order-late", 1280, "light")]
-WARM_UP_S = 600
+WARM_UP_S = 960
 
 
 def settings(scene):
