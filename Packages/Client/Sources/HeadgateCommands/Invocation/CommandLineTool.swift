@@ -142,6 +142,8 @@ struct Invocation {
     private func talk(
         count: Int, _ call: (ClientConnection, Int, @escaping ClientConnection.Completion) -> Void
     ) throws -> [DataObject] {
+        // Without a question no answer would end the loop.
+        guard count > 0 else { return [] }
         let loop = try EventLoop()
         let connection = connection(on: loop, reconnectingFor: .seconds(5))
         var answers: [Int: Result<DataItem, any Error>] = [:]

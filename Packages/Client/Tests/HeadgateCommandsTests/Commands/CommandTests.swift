@@ -78,6 +78,18 @@ import Testing
         }
     }
 
+    @Test("F4: cancelling all flushes ends if there is none, or only the daemon's own")
+    func nothingToCancel() async throws {
+        try await withDaemon { daemon in
+            let own: DataItem = ["flush": "f1", "uid": nil, "dispatchers": [], "since": "2026-03-01T12:00:00.000Z"]
+            for flushes in [[], [own]] as [[DataItem]] {
+                await daemon.answer("flush.list", with: ["flushes": .array(flushes)])
+                let run = try await ToolRun.run(["flushes", "cancel", "--all"], on: daemon)
+                #expect(run.exitCode == .success && run.output == "0 flushes cancelled.\n", "\(run.errors)")
+            }
+        }
+    }
+
     @Test("D5: a retry says that the dispatcher retries, not that there was nothing to end")
     func retryText() async throws {
         try await withDaemon { daemon in
