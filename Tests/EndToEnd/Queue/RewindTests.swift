@@ -72,6 +72,19 @@ import Testing
         }
     }
 
+    @Test("R1: an idle daemon reports what it retains")
+    func reported() async throws {
+        try await withScene { scene in
+            let collector = try scene.collector()
+            let daemon = try await scene.daemon(sendingTo: collector, top: RewindTests.retaining)
+            try await daemon.track(1...3)
+            _ = try await collector.acceptedIDs(atLeast: 3)
+            try await eventually("the events are retained") {
+                try await daemon.ask("status")["store"]["retained"]["events"] == 3
+            }
+        }
+    }
+
     @Test("R3: a rewind into the future, to an invalid start or of an unknown dispatcher is refused")
     func refusals() async throws {
         try await withScene { scene in

@@ -31,6 +31,7 @@ final class Housekeeping {
     private static let leisure = 20
     /// The upper limit of the pause: a pass that was slow because the disk hung does not predict the next.
     private static let mostRest = Duration.seconds(300)
+    /// The longest time between two chores.
     private static let timeBetweenChores = Duration.seconds(60)
 
     init(
@@ -43,7 +44,7 @@ final class Housekeeping {
         self.clock = clock
         self.counts = counts
         self.trace = trace
-        nextChores = events.scheduler.now + Housekeeping.timeBetweenChores
+        nextChores = events.scheduler.now + Housekeeping.timeBetweenChores(events.limits)
         pass = .resting(until: events.scheduler.now)
     }
 
@@ -70,10 +71,17 @@ final class Housekeeping {
         return dispatchers.nextExpiry.map { min($0, next) } ?? next
     }
 
+    /// Returns the time between two chores: a quarter of the age up to which events are retained, from a second to a
+    /// minute (Behaviour R1).
+    private static func timeBetweenChores(_ limits: StoreLimits) -> Duration {
+        guard let age = limits.retain?.maxAge else { return timeBetweenChores }
+        return max(.seconds(1), min(age / 4, timeBetweenChores))
+    }
+
     private func look() {
         alarm = nil
         if events.scheduler.now >= nextChores {
-            nextChores = events.scheduler.now + Housekeeping.timeBetweenChores
+            nextChores = events.scheduler.now + Housekeeping.timeBetweenChores(events.limits)
             dispatchers.forgetOrphans()
             settlements.add(events.forgetOldIDs())
             if let change = events.retentionChange { settlements.add(change) }

@@ -277,6 +277,21 @@ import Testing
         #expect(bench.sender.delivered == [1, 2, 3, 4, 5])
     }
 
+    @Test("R1: an idle gate drops retained events a quarter of their age too late at most, and a minute at most")
+    func idle() {
+        for (age, late) in [(4, 1), (600, 60), (1, 1)] {
+            var limits = RewindTests.retaining
+            limits.retain = RetentionLimits(maxAge: .seconds(age))
+            let bench = bench(limits: limits)
+            bench.track(1)
+            bench.advance(by: .seconds(age + late))
+            guard case .failure(.notRetained) = rewind(bench, to: .sequenceNumber(1)) else {
+                Issue.record("not dropped after \(age) s")
+                return
+            }
+        }
+    }
+
     @Test("R5: while nothing is retained, a rewind reaches what another dispatcher has not settled, and says so")
     func nothingRetained() {
         let bench = GateBench([DispatcherSettings(id: "archive"), DispatcherSettings(id: "collect")])

@@ -100,8 +100,8 @@ final class LogEngine {
     private func noteWrites(_ jobs: ArraySlice<StoreJob>) {
         (isSyncDue, areIDsDue) = (log.active.isSyncDue, log.areIDsDue)
         writesSinceReview += jobs.count { $0.maySettle }
-        // The retained events are reported, so that they are reviewed more often.
-        let least = log.state.retention == nil ? LogEngine.leastWritesBetweenReviews : 16
+        // The retained events are reported, so that they are reviewed more often: after each write, in a small log.
+        let least = log.state.retention == nil ? LogEngine.leastWritesBetweenReviews : 1
         let isMany = writesSinceReview >= max(least, log.state.segments.count) || jobs.contains(where: \.retains)
         guard isMany || writesSinceReview > 0 && log.isOutOfRoom else { return }
         (isReviewDue, writesSinceReview) = (true, 0)

@@ -48,6 +48,16 @@ import Testing
         #expect(state.unsettled[1]?.total.events ?? 0 == 0)
     }
 
+    @Test("R1: the number of retained events is reported with the settlement after which they are retained")
+    func reported() throws {
+        try scene.open()
+        scene.write(.retain(Retention()), .dispatcher(.at(0)))
+        scene.append(Groups.of(1...3, size: 200, received: 1, newRoutes: [1: [1]]))
+        scene.write(.settled(1, Settled(through: 3)), .trim(through: 3))
+        scene.write()
+        #expect(scene.store.retained.tally.events == 3)
+    }
+
     @Test("R1: beyond the limit of bytes the oldest events are removed, and a rewind to them is refused")
     func bytes() throws {
         try fill(Retention(maxBytes: 10_000))
