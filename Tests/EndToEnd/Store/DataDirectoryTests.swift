@@ -141,6 +141,33 @@ import Testing
         }
     }
 
+    @Test("Q8, O4: an event that a start finds damaged is left out, counted and logged")
+    func oneEvent() async throws {
+        try await withScene { scene in
+            let daemon = scene.idleDaemon()
+            try daemon.configure(["dispatchers": ["print": ["kind": "worker"]]])
+            try await daemon.start()
+            try await daemon.track(1...1)
+            _ = try await daemon.ask("track", ["event": "damaged", "data": ["text": "to be damaged"]])
+            try await daemon.track(3...3)
+            try await daemon.killNow()
+            let holds = { (file: String) in
+                FileManager.default.contents(atPath: daemon.dataPath + "/" + file)?.range(of: Data("to be".utf8))
+            }
+            let file = try #require(try files(of: daemon, in: "log").first { holds($0) != nil })
+            let handle = try FileHandle(forWritingTo: URL(fileURLWithPath: daemon.dataPath + "/" + file))
+            try handle.seek(toOffset: UInt64(try #require(holds(file)).lowerBound))
+            try handle.write(contentsOf: Data("!!".utf8))
+            try handle.close()
+
+            try await daemon.start()
+            let status = try await daemon.ask("status")
+            #expect(status["counters"]["quarantined"] == 1 && status["dispatchers"][0]["pending"] == 2)
+            try await daemon.logs("and 1 event with them")
+            try await daemon.logs("1 event cannot be read")
+        }
+    }
+
     /// Returns the files in a folder of the data directory, or the single file of that name.
     private func files(of daemon: Daemon, in name: String) throws -> [String] {
         guard name.hasPrefix("log") else { return [name] }

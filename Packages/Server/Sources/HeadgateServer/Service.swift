@@ -87,7 +87,7 @@ final class Service {
             keyring: loaded.keyring)
         let state = try store.open()
         startWarnings = state.warnings
-        for note in state.notes { log.tell(.storeNoted, ["note": .string(note)]) }
+        log.tell(findingsOf: state)
         boards = Boards(scheduler: scheduler, log: log)
         gate = Headgate(
             scheduler: scheduler, store: store.store, state: consume state, limits: settings.store,

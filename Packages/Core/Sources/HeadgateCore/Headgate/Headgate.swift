@@ -70,6 +70,7 @@ public final class Headgate {
         turn = PendingEvaluations(scheduler: scheduler)
         tasks = TaskRunner(scheduler)
         let (known, keptValues) = (state.dispatchers, state.kept)
+        counts.count(.quarantined, state.quarantined)
         isErasing = state.isErasing || keptValues[KeptErasure.name] != nil
         trace = EventTrace(lastEarlier: state.lastSequenceNumber, readObject: environment.readObject)
         events = EventQueue(

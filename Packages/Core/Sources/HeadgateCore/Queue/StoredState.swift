@@ -19,6 +19,9 @@ public struct StoredState: Sendable {
     public var isErasing = false
     /// Repairs and files that were set aside, for the log and for `status` (Behaviour Q8).
     public var warnings: [String] = []
+    /// The number of events that were found damaged when the store was opened. Their dispatchers are unknown
+    /// (Behaviour Q8).
+    public var quarantined = 0
     /// Notes for the log that are not about lost data.
     public var notes: [String] = []
 

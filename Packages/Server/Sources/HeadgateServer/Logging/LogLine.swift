@@ -63,6 +63,7 @@ enum LogKind: String, CaseIterable, Sendable {
     case storeNoted = "store_noted"
     case storeRekeyed = "store_rekeyed"
     case storeRenewed = "store_renewed"
+    case storeRepaired = "store_repaired"
     case storeUnwritten = "store_unwritten"
     case transformationFailed = "transformation_failed"
     case workerLost = "worker_lost"
@@ -157,6 +158,7 @@ enum LogKind: String, CaseIterable, Sendable {
                 .error,
                 "the files of the event store in {directory} were removed or truncated, and {events} were lost; the daemon has created new files"
             )
+        case .storeRepaired: (.error, "the event store was damaged: {damage}")
         case .storeUnwritten:
             (
                 .error,

@@ -33,6 +33,15 @@ extension Log {
     }
 }
 
+extension Log {
+    /// Logs what a start found in the event store: damage, the number of events lost to it (Behaviour Q8), and notes.
+    func tell(findingsOf state: StoredState) {
+        for warning in state.warnings { tell(.storeRepaired, ["damage": .string(warning)]) }
+        if state.quarantined > 0 { tell(.storeDamaged, ["count": .number(DataNumber(state.quarantined))]) }
+        for note in state.notes { tell(.storeNoted, ["note": .string(note)]) }
+    }
+}
+
 /// Counts the events that are refused in a turn, so that many refusals become one line for each reason. It is a class
 /// because its owners share it.
 final class RefusalCounts {

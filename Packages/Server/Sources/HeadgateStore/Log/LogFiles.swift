@@ -214,16 +214,20 @@ final class LogFiles {
     }
 
     /// Keeps a limited number of damaged pieces of segments for the operator: the segment's file is used again.
-    func putAside(_ bytes: [UInt8], as name: String) {
+    /// - Returns: false if a piece of this name is kept already.
+    @discardableResult
+    func putAside(_ bytes: [UInt8], as name: String) -> Bool {
         let folder = directory + "/damaged"
+        guard !disk.exists(folder + "/" + name) else { return false }
         do throws(DiskFault) {
             try disk.makeDirectory(folder)
-            guard try disk.list(folder).count < LogFiles.mostPutAside else { return }
+            guard try disk.list(folder).count < LogFiles.mostPutAside else { return true }
             let file = try disk.open(folder + "/" + name, creating: true)
             try file.write(bytes, at: 0)
         } catch {
-            // The pieces are for the operator, and nothing relies on them.
+            // The pieces are for the operator. Without one, the next start counts its events again.
         }
+        return true
     }
 
     /// Removes the files and pieces that were set aside as damaged. They cannot be searched for events.

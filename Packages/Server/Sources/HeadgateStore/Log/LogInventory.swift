@@ -23,16 +23,19 @@ struct LogReading {
         return stored.lend { Array(opener.content(of: frame, $0, at: position) ?? .init(start: nil, count: 0)) }[...]
     }
 
-    /// Returns the number of events in a hole, according to the events before and after it; nil if there are none after
-    /// it.
-    func events(in hole: Range<Int>) -> Int? {
+    /// Returns the numbers of the events in a hole, according to the events before and after it, as many as the hole has
+    /// room for; nil if there are no events after it.
+    func numbers(in hole: Range<Int>) -> Range<SequenceNumber>? {
         let spans = report.frames.lazy.compactMap { found in
             content(found.frame, found.offset).withUnsafeBytes { try? LogGroup.Pieces($0, found.frame.kind)?.span }
                 .map { (offset: found.offset, span: $0) }
         }
         guard let next = spans.first(where: { $0.offset >= hole.upperBound }) else { return nil }
         let before = spans.last { $0.offset < hole.lowerBound }?.span.last ?? snapshot?.lastSequenceNumber
-        return before.map { Int(max(0, next.span.first - $0 - 1)) }
+        return before.map { before in
+            let most = SequenceNumber(hole.count / LogFormat.leastRecord)
+            return before + 1..<max(before + 1, min(next.span.first, before + 1 + most))
+        }
     }
 
     /// The damaged bytes after the last events. They may have been events, whose numbers are unknown.

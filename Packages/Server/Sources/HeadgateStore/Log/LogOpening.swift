@@ -65,6 +65,7 @@ struct LogOpening {
         state.kept = recovered.state.kept
         state.warnings = warnings + recovered.warnings
         state.notes = recovered.notes
+        state.quarantined = recovered.quarantined
         state.unsettled = try unsettled(recovered, of: state.dispatchers)
         state.recentIDs = try recentIDs(recovered)
         state.letters = recovered.state.letters.tally

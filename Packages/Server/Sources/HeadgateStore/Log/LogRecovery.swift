@@ -18,6 +18,8 @@ struct LogRecovery {
         var warnings: [String] = []
         /// Findings that may be damage, or nothing.
         var notes: [String] = []
+        /// The number of unsettled events in damaged frames that no earlier start has found (Behaviour Q8).
+        var quarantined = 0
     }
 
     typealias Fault = RecoveryFault
@@ -28,6 +30,8 @@ struct LogRecovery {
     private let files: LogFiles
     private var warnings: [String] = []
     private var notes: [String] = []
+    /// The numbers of the events in damaged frames that no earlier start has found.
+    private var damaged: [Range<SequenceNumber>] = []
     /// Files whose header is damaged, and that no other file mentions.
     private var lost: [LogFile] = []
 
@@ -167,9 +171,13 @@ struct LogRecovery {
     /// Reports damage, and keeps the damaged bytes for the operator.
     private mutating func note(_ reading: LogReading) {
         for range in reading.report.damaged {
-            let events = reading.events(in: range).map { ", and \($0) events with them" } ?? ""
+            let numbers = reading.numbers(in: range)
+            let events = numbers.map { ", and \($0.count) \($0.count == 1 ? "event" : "events") with them" } ?? ""
             warnings.append("\(position(range, in: reading)) are damaged and are ignored\(events)")
-            files.putAside(Array(reading.bytes(range)), as: "\(reading.source.header.number)-\(range.lowerBound)")
+            let name = "\(reading.source.header.number)-\(range.lowerBound)"
+            // A segment without a summary is read, and its damage found, at each start until the segment is dropped.
+            let isNew = files.putAside(Array(reading.bytes(range)), as: name)
+            if isNew, let numbers { damaged.append(numbers) }
         }
     }
 
@@ -334,7 +342,7 @@ struct LogRecovery {
         let sealed = try load(&state, known, inventory)
         return Outcome(
             files: files, state: state, sealed: sealed, active: active, nextNumber: next, warnings: warnings,
-            notes: notes
+            notes: notes, quarantined: damaged.reduce(0) { $0 + state.unsettled($1) }
         )
     }
 

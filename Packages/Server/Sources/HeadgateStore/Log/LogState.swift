@@ -91,6 +91,12 @@ struct LogState {
         return Settled(through: max(settled.position, trimmedThrough), and: settled.ranges)
     }
 
+    /// Returns how many of some numbers at least one dispatcher has not settled.
+    func unsettled(_ numbers: Range<SequenceNumber>) -> Int {
+        let settled = dispatchers.values.map(settled(of:))
+        return numbers.count { number in settled.contains { !$0.contains(number) } }
+    }
+
     /// Makes events unsettled for a dispatcher. Events that no dispatcher needed before are settled by the other
     /// dispatchers.
     private mutating func rewind(_ number: DispatcherNumber, _ settled: Settled) {

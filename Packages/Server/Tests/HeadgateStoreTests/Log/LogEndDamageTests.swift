@@ -34,7 +34,8 @@ struct LogEndDamageTests {
             #expect(try scene.numbers() == [1, 2, 3, 7, 8, 9])
         }
         for _ in 1...2 {
-            #expect(try scene.reopen().unsettled[1]?[1]?.events == 87)
+            let state = try scene.reopen()
+            #expect(state.unsettled[1]?[1]?.events == 87 && state.quarantined == 0)
             #expect(try scene.numbers().count == 87)
         }
         #expect(scene.quarantined == 3)
@@ -63,8 +64,25 @@ struct LogEndDamageTests {
         let state = try scene.open()
         #expect(state.warnings.count == 1 && state.notes == [])
         #expect(state.warnings[0].hasSuffix(" are ignored, and 3 events with them"), "\(state.warnings)")
+        #expect(state.quarantined == 3)
         #expect(try scene.numbers() == [1, 2, 3, 7, 8, 9])
         #expect(try FileManager.default.contentsOfDirectory(atPath: scene.directory + "/log/damaged").count == 1)
+    }
+
+    @Test("Q8, P1: damaged events are counted at the first start that finds them, and only if they were not settled")
+    func counted() throws {
+        try fill()
+        try rot("event-5")
+        #expect(try scene.open().quarantined == 3)
+        let again = try scene.reopen()
+        #expect(again.quarantined == 0 && again.unsettled[1]?[1]?.events == 6)
+    }
+
+    @Test("Q8, P1: damaged events that every dispatcher has settled are not counted")
+    func settledAlready() throws {
+        try fill { left.write(.settled(1, Settled(through: 5))) }
+        try rot("event-5")
+        #expect(try scene.open().quarantined == 1)
     }
 
     @Test("Q8: damage at the end may be an interrupted write: it is logged, but not as a warning")
