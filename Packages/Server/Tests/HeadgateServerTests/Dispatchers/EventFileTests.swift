@@ -31,6 +31,15 @@ struct EventFileTests {
         #expect(folder.text(of: "events") == "{\"id\":0}\n{\"id\":1}\n")
     }
 
+    @Test(
+        "K2: an object that ends too early is removed, also one that another program began",
+        arguments: ["{", "{\"half", "{\"half\":", "{\"event\": \"a\", \"data\": {", "{\"a\":[1,"])
+    func otherHalfLine(half: String) throws {
+        try folder.write("{\"id\":0}\n" + half, to: "events")
+        try file().append(line(1))
+        #expect(folder.text(of: "events") == "{\"id\":0}\n{\"id\":1}\n")
+    }
+
     @Test("P5: so is a file that is only a half line, however long")
     func onlyHalfLine() throws {
         try folder.write("{\"id\":\"" + String(repeating: "x", count: 200_000), to: "events")

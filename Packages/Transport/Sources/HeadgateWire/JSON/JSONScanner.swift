@@ -88,6 +88,8 @@ public struct JSONSyntaxError: Error, Equatable, Sendable {
     public let offset: Int
     /// The error, for people.
     public let message: String
+    /// True if the text ends in the middle of a value or string, and could go on as JSON.
+    public let isCutOff: Bool
 
     /// Finds the first error of a text that was refused as `JSONFault.notJSON`.
     ///
@@ -101,7 +103,9 @@ public struct JSONSyntaxError: Error, Equatable, Sendable {
             return hg_json_scanner_complain(scanner, start, bytes.count)
         }
         offset = Int(complaint.offset)
-        message = Self.words(hg_json_lack(UInt32(complaint.lack)))
+        let lack = hg_json_lack(UInt32(complaint.lack))
+        message = Self.words(lack)
+        isCutOff = lack == HG_JSON_LACKS_REST || lack == HG_JSON_LACKS_CLOSING_QUOTE
     }
 
     private static let rest = UInt8(HG_JSON_LACKS_REST.rawValue)

@@ -159,26 +159,26 @@ private struct LastLine {
     func repair() throws(FileFault) {
         let start = try beginning()
         guard start < size else { return }
-        // A line that is no event was not written by a dispatcher, and only gets a line end.
         let isTorn = try isTornEvent(start..<size)
         let isRepaired = isTorn ? ftruncate(descriptor, off_t(start)) == 0 : write(descriptor, "\n", 1) == 1
         // Without the sync a power failure could leave parts of the removed line between later lines.
         guard isRepaired, fdatasync(descriptor) == 0 else { throw .last }
     }
 
-    /// Returns true if the line is an unfinished event: it begins like one and is no complete JSON (Behaviour K2). A
-    /// complete line, or a line of another program, only lacks its line end.
+    /// Returns true if the line is an unfinished object (Behaviour K2). A complete line, or a line of another program,
+    /// only lacks its line end.
     private func isTornEvent(_ range: Range<Int>) throws(FileFault) -> Bool {
-        let start = Array(LastLine.eventStart.utf8.prefix(range.count))
-        guard try read(range.prefix(start.count)) == start else { return false }
         // No event is longer than this.
-        guard range.count <= Self.longest else { return false }
+        guard try read(range.prefix(1)) == [UInt8(ascii: "{")], range.count <= Self.longest else { return false }
         let line = try read(range)
         do throws(JSONFault) {
             _ = try DataItem(parsing: line, maxDepth: JSONScanner.greatestDepth)
             return false
         } catch {
-            return error == .notJSON || error == .notUTF8
+            // Only a dispatcher writes lines that begin like an event, so that any fault means an unfinished one.
+            let isEvent = line.starts(with: LastLine.eventStart.utf8)
+            let isFault = error == .notJSON || error == .notUTF8
+            return isFault && (isEvent || JSONSyntaxError(about: line).isCutOff)
         }
     }
 
