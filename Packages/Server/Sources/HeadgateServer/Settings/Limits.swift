@@ -145,7 +145,9 @@ extension RetentionLimits: SettingsSection {
     fileprivate init(_ reader: SettingsReader) {
         self.init()
         read(reader)
-        if maxAge == nil, maxBytes == nil { reader.fault("must have `max_age_s`, `max_bytes` or both") }
+        // A member that is there and has no value here has a fault of its own.
+        let isEmpty = Self.table.keys.allSatisfy { reader.item($0.name) == nil }
+        if isEmpty { reader.fault("must have `max_age_s`, `max_bytes` or both") }
     }
 }
 

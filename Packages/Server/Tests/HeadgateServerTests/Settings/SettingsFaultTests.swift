@@ -29,6 +29,11 @@ struct SettingsFaultTests {
             (#""access": {"serve": {"gids": 50}}"#, ["access.serve.gids: must be a list"]),
             (#""store": {"overflow": "drop"}"#, ["store.overflow: must be one of: reject, drop_oldest"]),
             (#""store": {"dedupe_ids": -1}"#, ["store.dedupe_ids: must be a whole number from 0 to 100000000"]),
+            (#""store": {"retain": {}}"#, ["store.retain: must have `max_age_s`, `max_bytes` or both"]),
+            (
+                #""store": {"retain": {"max_age_s": 0}}"#,
+                ["store.retain.max_age_s: must be a whole number from 1 to 315360000"]
+            ),
             (#""log_format": "xml""#, ["log_format: must be one of: text, json"]),
             (#""trace": {"remember": -1}"#, ["trace.remember: must be a whole number from 0 to 10000000"]),
             (#""store": {"max_age_s": 0}"#, ["store.max_age_s: must be a whole number from 1 to 315360000"]),
