@@ -54,7 +54,7 @@ struct RewindMethods: MethodFamily {
     private static let rewound = OutputShape<RewindAnswer>.object([
         .required(
             "first_seq", .positive, \.firstSequenceNumber,
-            "the sequence number of the first event that is pending again"),
+            "the sequence number at which the dispatcher starts again"),
         .required("events", .count, \.events, "the number of events that are pending again"),
         .required(
             "complete", .bool, \.isComplete,
