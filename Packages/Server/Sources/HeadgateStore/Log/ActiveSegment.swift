@@ -132,17 +132,10 @@ final class ActiveSegment {
 
     /// Continues the segment after an orderly stop, in place of the closing frame. That frame must not count again with
     /// the frames of this process after it, and must not stay on the disk if it was never synced (decision 55).
-    /// - Parameter hasMarker: true if a restart marker is before it already.
-    func resume(hasMarker: Bool) throws(DiskFault) {
-        if hasMarker {
-            let file = try segment.open()
-            try file.fill(end..<end + emptyFrame)
-            try file.sync()
-        } else {
-            resumed = (end, last)
-            encode(.restartMarker) { _ in }
-            try write(synced: true)
-        }
+    func resume() throws(DiskFault) {
+        resumed = (end, last)
+        encode(.restartMarker) { _ in }
+        try write(synced: true)
     }
 
     /// Closes the segment in order. If nothing was written since it was continued, it becomes what it was before, so

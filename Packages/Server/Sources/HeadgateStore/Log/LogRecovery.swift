@@ -206,7 +206,6 @@ struct LogRecovery {
             hasStart: replay != nil, hasFiles: !inventory.isEmpty, isOwn: written != nil,
             isWhole: lost.isEmpty && report?.damaged.isEmpty != false, isClosed: isClosed,
             isCertain: replay != nil && (firstDoubtful == nil || isClosed && firstDoubtful == last?.offset),
-            hasMarker: isClosed && report?.frames.dropLast().last?.frame.kind == .restartMarker,
             hasOwnStart: replay?.reading.snapshot != nil, hasRoom: true)
     }
 
@@ -218,19 +217,14 @@ struct LogRecovery {
     private mutating func finish(_ replay: Replay, _ inventory: LogInventory) throws(Fault) -> Outcome {
         let evidence = evidence(inventory, replay)
         let action = try action(evidence)
-        guard action == .rewrite else {
-            return try resume(replay, hasMarker: action == .resumeAtMarker, inventory)
-        }
-        return try rewrite(replay, evidence, inventory)
+        return try action == .rewrite ? rewrite(replay, evidence, inventory) : resume(replay, inventory)
     }
 
     /// Continues the segment after an orderly stop.
-    private mutating func resume(
-        _ replay: Replay, hasMarker: Bool, _ inventory: LogInventory
-    ) throws(Fault) -> Outcome {
+    private mutating func resume(_ replay: Replay, _ inventory: LogInventory) throws(Fault) -> Outcome {
         guard let last = replay.reading.report.frames.last else { throw .damaged("the newest segment has no record") }
         let active = active(replay, end: last.offset, last: last.frame.previous)
-        try Fault.of { () throws(DiskFault) in try active.resume(hasMarker: hasMarker) }
+        try Fault.of { () throws(DiskFault) in try active.resume() }
         return try outcome(replay.state, active, next: inventory.newest + 1, inventory)
     }
 

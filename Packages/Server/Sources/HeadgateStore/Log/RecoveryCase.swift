@@ -12,8 +12,6 @@ struct LogEvidence: Equatable {
     var isClosed: Bool
     /// True if every frame, except the closing frame, was on the disk when a later frame or header was written.
     var isCertain: Bool
-    /// True if a restart marker is the frame before the closing frame.
-    var hasMarker: Bool
     /// True if the newest segment begins with a sound snapshot of its own.
     var hasOwnStart: Bool
     /// True if there is room on the disk for another segment.
@@ -24,9 +22,7 @@ struct LogEvidence: Equatable {
         // A snapshot is in a file.
         guard hasFiles || !hasStart else { return false }
         // Without a snapshot no frame is read, so that nothing is known of frames.
-        guard hasStart || !(isClosed || isCertain || hasMarker || hasOwnStart) else { return false }
-        // A restart marker is looked for only before a closing frame.
-        return isClosed || !hasMarker
+        return hasStart || !(isClosed || isCertain || hasOwnStart)
     }
 }
 
@@ -40,8 +36,6 @@ enum RecoveryAction: Equatable {
     case setAside
     /// Continue the segment. A restart marker replaces the closing frame.
     case resume
-    /// Continue the segment. Zeros replace the closing frame.
-    case resumeAtMarker
     /// Write the doubtful frames again, into a new segment that begins with the certain state.
     case rewrite
     /// Write the doubtful frames again in place, and continue the segment.
@@ -81,43 +75,39 @@ struct RecoveryCase {
             // C. The daemon stopped in order, and nothing is damaged. The closing frame was synced with everything
             // before it. If that sync failed, only the closing frame is in doubt, and what it says is true. It must
             // not count again after this process has written more, so a restart marker replaces it.
-            RecoveryCase("C", .resume) { $0.isOrderly && !$0.hasMarker },
+            RecoveryCase("C", .resume) { $0.isOrderly },
 
-            // D. As C, and the process before had continued the same segment without writing anything. Its restart
-            // marker is there already, so that stops and starts take no room.
-            RecoveryCase("D", .resumeAtMarker) { $0.isOrderly && $0.hasMarker },
-
-            // E. A write or a sync of this process failed. The content of the newest segment on the disk is unknown,
+            // D. A write or a sync of this process failed. The content of the newest segment on the disk is unknown,
             // and another sync would not reveal it. This process knows which numbers it has given, and does not give
             // them again.
-            RecoveryCase("E", .rewrite) { $0.hasStart && $0.isOwn && $0.hasRoom },
+            RecoveryCase("D", .rewrite) { $0.hasStart && $0.isOwn && $0.hasRoom },
 
-            // F. Something that had been on the disk is damaged or lost. The rest is sound, whether the daemon stopped
+            // E. Something that had been on the disk is damaged or lost. The rest is sound, whether the daemon stopped
             // in order or not. Numbers of events that may have been in the damaged part are not given again.
-            RecoveryCase("F", .rewrite) { $0.isForeign && !$0.isWhole && $0.hasRoom },
+            RecoveryCase("E", .rewrite) { $0.isForeign && !$0.isWhole && $0.hasRoom },
 
-            // G. The daemon was killed, or the power failed: there is no closing frame. Frames after the certain ones
+            // F. The daemon was killed, or the power failed: there is no closing frame. Frames after the certain ones
             // can be read, and may never have been synced.
-            RecoveryCase("G", .rewrite) { $0.isForeign && $0.isWhole && !$0.isClosed && $0.hasRoom },
+            RecoveryCase("F", .rewrite) { $0.isForeign && $0.isWhole && !$0.isClosed && $0.hasRoom },
 
-            // H. There is a closing frame, and frames before it are in doubt: the sync at the stop failed, or no later
+            // G. There is a closing frame, and frames before it are in doubt: the sync at the stop failed, or no later
             // frame proves them. They are written again, as after a kill.
-            RecoveryCase("H", .rewrite) {
+            RecoveryCase("G", .rewrite) {
                 $0.isForeign && $0.isWhole && $0.isClosed && !$0.isCertain && $0.hasRoom
             },
 
-            // I. As E to H, on a full disk. The newest segment does not need the one before it, so that it is continued
+            // H. As D to G, on a full disk. The newest segment does not need the one before it, so that it is continued
             // in place once all doubtful frames have been written again and synced (decision 52).
-            RecoveryCase("I", .affirm) { $0.isUncertain && !$0.hasRoom && $0.hasOwnStart },
+            RecoveryCase("H", .affirm) { $0.isUncertain && !$0.hasRoom && $0.hasOwnStart },
 
-            // J. A write or a sync of this process failed, and no file of its log is left: somebody has taken them away
+            // I. A write or a sync of this process failed, and no file of its log is left: somebody has taken them away
             // (decision 73). A fresh log would forget dispatchers and routes that this process uses.
-            RecoveryCase("J", .renew) { !$0.hasFiles && $0.isOwn },
+            RecoveryCase("I", .renew) { !$0.hasFiles && $0.isOwn },
 
-            // K. As I, but the snapshot of the newest segment is damaged, so that it needs the segment before it.
+            // J. As H, but the snapshot of the newest segment is damaged, so that it needs the segment before it.
             // Continuing it would keep that segment for good, and a full disk may have to drop it. There is no good
             // answer: a start fails, and a running log refuses writes, until there is room.
-            RecoveryCase("K", .refuse) { $0.isUncertain && !$0.hasRoom && !$0.hasOwnStart },
+            RecoveryCase("J", .refuse) { $0.isUncertain && !$0.hasRoom && !$0.hasOwnStart },
         ]
     }
 }
