@@ -12,39 +12,6 @@ struct LogIDs {
         var last: SequenceNumber
     }
 
-    /// A file that is written step by step, so that no commit waits for much of it.
-    struct Filing {
-        fileprivate let filed: Filed
-        private let handle: any DiskFile
-        private let content: [UInt8]
-        private var written = 0
-
-        fileprivate init(filed: Filed, handle: any DiskFile, content: [UInt8]) {
-            (self.filed, self.handle, self.content) = (filed, handle, content)
-        }
-
-        var file: LogFile { filed.file }
-
-        var isWritten: Bool { written == file.size }
-
-        /// Writes more bytes, the header at once.
-        mutating func step(_ bytes: Int) throws(DiskFault) {
-            let piece = written..<min(written + max(bytes, LogHeader.size), file.size)
-            try content.lend { (content) throws(DiskFault) in
-                try handle.write(UnsafeRawBufferPointer(rebasing: content[piece]), at: piece.lowerBound)
-            }
-            handle.writeOut(piece)
-            written = piece.upperBound
-        }
-
-        /// Writes the rest, and syncs the file.
-        mutating func end() throws(DiskFault) {
-            try step(file.size - written)
-            try handle.sync()
-            handle.leaveCache()
-        }
-    }
-
     /// The ids that are in no file yet, the oldest first.
     private(set) var recent: [RecentIDs] = []
     private(set) var recentBytes = 0
@@ -83,64 +50,45 @@ struct LogIDs {
         return Array(gone)
     }
 
-    /// Begins a file for the ids that are in none yet. The file replaces them after ``filed(_:)``. A start does not
-    /// know the file until a snapshot names it, and before that the file's name must be synced
-    /// (``LogFiles/syncNames()``).
-    /// - Returns: nil if there are no such ids.
-    func beginFile(
-        in files: LogFiles, under header: LogHeader, packedFrom leastPacked: Int
-    ) throws(DiskFault) -> Filing? {
-        guard let last = recent.last else { return nil }
-        let content = fileContent(under: header, files.cipher(of: header), packedFrom: leastPacked)
-        let file = LogFile(number: try files.makeEmpty(), size: content.count)
-        let filed = Filed(file: file, segment: header.number, last: last.lastSequenceNumber)
-        do throws(DiskFault) {
-            return Filing(filed: filed, handle: try files.open(file.number), content: content)
-        } catch {
-            files.free(LogFile(number: file.number, size: 0))
-            throw error
-        }
+    /// Gives the ids that are in no file yet a file, which is on the disk. A start does not know the file until a snapshot
+    /// names it, and before that the file's name must be synced (``LogFiles/syncNames()``).
+    mutating func fileRecent(
+        under header: LogHeader, in logFiles: LogFiles, packedFrom leastPacked: Int
+    ) throws(DiskFault) {
+        guard let last = recent.last?.lastSequenceNumber else { return }
+        var content = LogWriter()
+        writeRecent(packedFrom: leastPacked, to: &content)
+        files.append(try LogIDs.write(content.bytes, through: last, under: header, in: logFiles))
+        (recent, recentBytes) = ([], 0)
     }
 
-    /// Writes the ids of a file into a new one, with its header. The new file is on the disk, and its name is not.
-    /// - Parameter content: the content of the frame.
-    static func copy(
-        _ filed: Filed, _ content: [UInt8], under header: LogHeader, in files: LogFiles
+    /// Writes a file of ids. The file is on the disk afterwards, and its name is not.
+    /// - Parameters:
+    ///   - content: the content of its frame.
+    ///   - last: the last event whose id is in the file.
+    static func write(
+        _ content: [UInt8], through last: SequenceNumber, under header: LogHeader, in files: LogFiles
     ) throws(DiskFault) -> Filed {
         var draft = SegmentDraft(header, sealedBy: files.cipher(of: header))
         let bytes = header.bytes + draft.encode(.ids) { $0.putRest(content) }.bytes
         let file = LogFile(number: try files.makeEmpty(), size: bytes.count)
         do throws(DiskFault) {
             let handle = try files.open(file.number)
-            try bytes.lend { (bytes) throws(DiskFault) in try handle.append(bytes, at: 0) }
+            try handle.write(bytes, at: 0)
+            try handle.sync()
             handle.leaveCache()
         } catch {
             files.free(LogFile(number: file.number, size: 0))
             throw error
         }
         files.note(file)
-        return Filed(file: file, segment: header.number, last: filed.last)
+        return Filed(file: file, segment: header.number, last: last)
     }
 
     /// Replaces a file by another one with the same ids; nil drops it.
     mutating func replace(_ old: Filed, by new: Filed?) {
         guard let index = files.firstIndex(of: old) else { return }
         if let new { files[index] = new } else { files.remove(at: index) }
-    }
-
-    /// Replaces ids by the file that has them, which is on the disk.
-    mutating func filed(_ filing: Filing) {
-        files.append(filing.filed)
-        let gone = recent.prefix { $0.lastSequenceNumber <= filing.filed.last }
-        recentBytes -= gone.reduce(0) { $0 + $1.weight }
-        recent.removeFirst(gone.count)
-    }
-
-    private func fileContent(
-        under header: LogHeader, _ cipher: FrameCipher?, packedFrom leastPacked: Int
-    ) -> [UInt8] {
-        var draft = SegmentDraft(header, sealedBy: cipher)
-        return header.bytes + draft.encode(.ids) { writeRecent(packedFrom: leastPacked, to: &$0) }.bytes
     }
 }
 

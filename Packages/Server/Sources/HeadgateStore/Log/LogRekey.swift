@@ -69,7 +69,7 @@ extension SegmentLog {
             let content = try segment.content(at: LogHeader.size)
             let number = takeNumber()
             let new = try content.map { (content) throws(DiskFault) in
-                try LogIDs.copy(filed, content, under: files.header(.ids, number), in: files)
+                try LogIDs.write(content, through: filed.last, under: files.header(.ids, number), in: files)
             }
             replaceIDs(filed, by: new)
             return filed.file

@@ -33,7 +33,7 @@ import HeadgateCore
 /// 13. Within a rewind, settlements only grow. A rewind is a frame of its own (``rewind(_:)``).
 ///
 /// # Roles
-/// ``ActiveSegment`` encodes and writes frames; ``SealedSegments`` has the segments before it; ``IDFiler`` writes files of ids;
+/// ``ActiveSegment`` encodes and writes frames; ``SealedSegments`` has the segments before it;
 /// `LogRepair.swift` has the recovery of a running log, `LogRoom.swift` the rules of a full disk, and `LogDamage.swift` what
 /// becomes of damaged blocks and dead letters.
 final class SegmentLog {
@@ -45,7 +45,6 @@ final class SegmentLog {
     @exclusivity(unchecked) private(set) var sealed: SealedSegments
     @exclusivity(unchecked) private(set) var active: ActiveSegment
     private var nextNumber: UInt64
-    private var idFiler: IDFiler
     /// The retained events, as of the last review.
     private(set) var retained = RetainedEvents.none
     /// True if dropping retained events would make room on the disk, as of the last review.
@@ -61,7 +60,7 @@ final class SegmentLog {
     init(_ recovered: LogRecovery.Outcome, options: StoreOptions, in dataDirectory: DataDirectory? = nil) {
         (self.options, self.dataDirectory) = (options, dataDirectory)
         (files, state, sealed) = (recovered.files, recovered.state, SealedSegments(recovered.sealed))
-        (active, nextNumber, idFiler) = (recovered.active, recovered.nextNumber, IDFiler(options))
+        (active, nextNumber) = (recovered.active, recovered.nextNumber)
     }
 
     /// All segments, in the order of their events.
@@ -227,7 +226,7 @@ final class SegmentLog {
         let file = try files.take(atLeast: ActiveSegment.size(for: state) + need)
         let number = takeNumber()
         do throws(DiskFault) {
-            try idFiler.finishForSnapshot(&state.ids, in: files, number: takeNumber)
+            try fileIDsForSnapshot()
             let entry = try seal()
             var next = state
             next.segments.append(entry)
@@ -265,10 +264,25 @@ final class SegmentLog {
     // MARK: Files of ids
 
     /// True if ids should get a file of their own before the next segment begins, which would take long otherwise.
-    var areIDsDue: Bool { !isBroken && !isOutOfRoom && idFiler.isDue(state.ids) }
+    var areIDsDue: Bool {
+        !isBroken && !isOutOfRoom && state.ids.recentBytes >= 4 * options.mostUnfiledIDBytes
+    }
 
-    /// Does a step of giving ids a file of their own.
-    func fileIDs() throws(DiskFault) { try idFiler.step(&state.ids, in: files, number: takeNumber) }
+    /// Gives the ids a file of their own (Behaviour Q7). The next segment's snapshot names it. A start before that has the ids
+    /// from the active segment.
+    func fileIDs() throws(DiskFault) {
+        try state.ids.fileRecent(
+            under: files.header(.ids, takeNumber()), in: files, packedFrom: options.leastPacked)
+    }
+
+    /// Gives the ids a file if they are worth one, so that a snapshot may name it. Without room for another file the snapshot
+    /// has the ids: the segment has room for them.
+    private func fileIDsForSnapshot() throws(DiskFault) {
+        if state.ids.recentBytes >= options.mostUnfiledIDBytes {
+            do throws(DiskFault) { try fileIDs() } catch { guard error.isNoRoom else { throw error } }
+        }
+        try files.syncNames()
+    }
 
     // MARK: Making room
 
@@ -397,7 +411,6 @@ final class SegmentLog {
         self.sealed = SealedSegments(sealed)
         self.sealed.keep(only: state.segments)
         self.nextNumber = max(self.nextNumber, nextNumber)
-        idFiler = IDFiler(options)
         (isBroken, isGone) = (false, false)
         counts.recovered += 1
     }

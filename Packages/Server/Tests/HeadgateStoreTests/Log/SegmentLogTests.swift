@@ -216,42 +216,6 @@ struct SegmentLogTests {
         #expect(scene.log.state.ids.recent == [])
     }
 
-    @Test(
-        "Q7: a file of many ids is written bit by bit; what comes meanwhile is not in it, and is known as well",
-        arguments: [false, true])
-    func idsBitByBit(isEnded: Bool) throws {
-        let scene = try LogScene()
-        (scene.options.segmentSize, scene.options.mostUnfiledIDBytes) = (8 << 20, 36 << 10)
-        scene.options.leastPacked = .max
-        try scene.reopen()
-        var last: SequenceNumber = 0
-        func trackOne() throws {
-            last += 1
-            try scene.track(last...last, size: 20, remembersIDs: true)
-        }
-        // One begins with the sizes of the segment that was there.
-        try scene.track(1...1, size: 8_192)
-        last = 1
-        while !scene.log.areIDsDue, last < 10_000 { try trackOne() }
-        var steps = 0
-        while scene.log.areIDsDue, isEnded || steps < 2 {
-            steps += 1
-            try scene.log.fileIDs()
-            try trackOne()
-        }
-        // The beginning, two pieces of 64 KiB, and the end.
-        #expect(steps == (isEnded ? 4 : 2))
-        #expect(scene.log.state.ids.files.count == (isEnded ? 1 : 0))
-        #expect(!isEnded || scene.log.state.ids.recent.count == steps)
-        // What has no room in this segment has the next one begun.
-        last += 1
-        try scene.track(last...last, size: 8 << 20, remembersIDs: true)
-        try scene.reopen()
-        let filed = try scene.log.state.ids.files.flatMap { try scene.ids(in: $0) }
-        let known = filed + scene.log.state.ids.recent.map(\.lastSequenceNumber)
-        #expect(Set(2...last).subtracting(known) == [] && known.count == Int(last) - 1)
-    }
-
     @Test("Q7, P1: a file of forgotten ids is not removed once its number is another file's")
     func forgottenIDs() throws {
         let scene = try LogScene()
@@ -399,13 +363,6 @@ private final class LogScene {
     }
 
     // MARK: Looking
-
-    /// The events whose ids are in a file.
-    func ids(in filed: LogIDs.Filed) throws -> [SequenceNumber] {
-        let frame = try #require(try log.segment(filed.segment, filed.file).frame(at: LogHeader.size))
-        let ids = try frame.content.withUnsafeBytes { try LogIDs.read($0) }
-        return ids.map(\.lastSequenceNumber)
-    }
 
     var letters: [SequenceNumber] {
         get throws { try log.state.letters.entries.compactMap { try log.letter($0)?.sequenceNumber } }
