@@ -1,34 +1,24 @@
 /// Returns the contents of a file's frames: decrypted, if the file is encrypted (Behaviour C1).
 final class FrameOpener {
-    /// The cipher of the file's frames, by the file's header.
-    private enum Expectation {
-        case plain
-        case sealed(FrameCipher)
-        /// The header is damaged. Each frame names its key.
-        case unknown(Keyring)
-    }
-
-    private let expectation: Expectation
+    /// True if the file is encrypted; nil if its header is damaged, so that each frame says it.
+    private let isSealed: Bool?
     private let number: UInt64
-    /// The cipher of the last frame of a file whose header is damaged.
-    private var lastCipher: FrameCipher?
+    private let keyring: Keyring?
+    /// The cipher of the file, or of the last frame of a file whose header is damaged.
+    private var cipher: FrameCipher?
     /// The last frame that was decrypted, by its checksum, and its content.
     private var last: (checksum: UInt64, offset: Int, content: UnsafeRawBufferPointer)?
 
     /// - Parameters:
-    ///   - header: the file's header; nil if it is damaged.
+    ///   - header: the file's header; nil if it is damaged. Without keys it is not needed.
     ///   - keyring: the keys; nil if there are none.
     /// - Returns: nil if the key of the file is not in the keyring.
     init?(_ header: LogHeader?, segment number: UInt64, _ keyring: Keyring?) {
-        self.number = number
-        switch (header?.seal, keyring) {
-        case (let seal?, let keyring):
-            guard let keyring, let cipher = FrameCipher(seal, keyring, segment: number, header: header?.bytes)
-            else { return nil }
-            expectation = .sealed(cipher)
-        case (nil, let keyring?) where header == nil: expectation = .unknown(keyring)
-        case (nil, _): expectation = .plain
-        }
+        (self.number, self.keyring) = (number, keyring)
+        isSealed = header == nil && keyring != nil ? nil : header?.seal != nil
+        guard let header, let seal = header.seal else { return }
+        cipher = keyring.flatMap { FrameCipher(seal, $0, segment: number, header: header.bytes) }
+        if cipher == nil { return nil }
     }
 
     /// Returns the content of a frame whose checksums are right; nil if the frame is not as it was written.
@@ -36,31 +26,16 @@ final class FrameOpener {
     func content(
         of frame: LogFrame, _ stored: UnsafeRawBufferPointer, at position: LogPosition
     ) -> UnsafeRawBufferPointer? {
-        switch expectation {
-        case .plain: return frame.isSealed ? nil : stored
-        case .sealed(let cipher): return frame.isSealed ? open(frame, stored, at: position, with: cipher) : nil
-        case .unknown(let keyring):
-            guard frame.isSealed else { return stored }
-            guard let cipher = cipher(of: stored, keyring) else { return nil }
-            return open(frame, stored, at: position, with: cipher)
-        }
-    }
-
-    /// Decrypts a frame, unless it was the last one: a scan verifies a frame before the frame is read.
-    private func open(
-        _ frame: LogFrame, _ stored: UnsafeRawBufferPointer, at position: LogPosition, with cipher: FrameCipher
-    ) -> UnsafeRawBufferPointer? {
+        guard frame.isSealed == isSealed ?? frame.isSealed else { return nil }
+        guard frame.isSealed else { return stored }
+        // A scan verifies a frame before the frame is read.
         if let last, last.checksum == frame.checksum, last.offset == position.offset { return last.content }
         last = nil
-        guard position.segment == number, let content = cipher.open(stored, frame, at: position) else { return nil }
+        if isSealed == nil, let seal = Seal(stored), cipher?.seal != seal {
+            cipher = keyring.flatMap { FrameCipher(seal, $0, segment: number, header: nil) }
+        }
+        guard position.segment == number, let content = cipher?.open(stored, frame, at: position) else { return nil }
         last = (frame.checksum, position.offset, content)
         return content
-    }
-
-    private func cipher(of stored: UnsafeRawBufferPointer, _ keyring: Keyring) -> FrameCipher? {
-        guard let seal = Seal(stored) else { return nil }
-        if let lastCipher, lastCipher.seal == seal { return lastCipher }
-        (last, lastCipher) = (nil, FrameCipher(seal, keyring, segment: number, header: nil))
-        return lastCipher
     }
 }

@@ -24,30 +24,30 @@ package enum SealedFile {
         return bytes
     }
 
+    /// Returns the seal of a file; nil if the file is not encrypted.
+    private static func seal(of bytes: [UInt8]) -> Seal? {
+        guard bytes.starts(with: magic) else { return nil }
+        return bytes.withUnsafeBytes { Seal(UnsafeRawBufferPointer(rebasing: $0[magic.count...])) }
+    }
+
     /// Returns true if a file with a content would be protected in the same way now.
     package static func isCurrent(_ bytes: [UInt8], under keyring: Keyring) -> Bool {
         guard bytes.starts(with: magic) else { return keyring.isCurrent(nil) }
-        let seal = bytes.withUnsafeBytes { Seal(UnsafeRawBufferPointer(rebasing: $0[magic.count...])) }
-        return seal.map(keyring.isCurrent) ?? false
+        return seal(of: bytes).map(keyring.isCurrent) ?? false
     }
 
     /// Returns the message that the key of a file is missing; nil if the file needs no other key.
     package static func missingKey(_ bytes: [UInt8], at path: String, under keyring: Keyring?) -> String? {
-        guard bytes.starts(with: magic),
-            let seal = bytes.withUnsafeBytes({ Seal(UnsafeRawBufferPointer(rebasing: $0[magic.count...])) }),
-            keyring?.key(of: seal) == nil
-        else { return nil }
+        guard let seal = seal(of: bytes), keyring?.key(of: seal) == nil else { return nil }
         return Keyring.message(path, seal.key, keyring)
     }
 
     /// Returns the content of a file: decrypted, if it is encrypted. Nil if the file is damaged, or its key is missing.
     package static func content(_ bytes: [UInt8], of name: String, under keyring: Keyring?) -> [UInt8]? {
         guard bytes.starts(with: magic) else { return bytes }
-        guard let keyring, bytes.count >= prefix + SealCipher.tagSize else { return nil }
+        guard let seal = seal(of: bytes), let key = keyring?.key(of: seal), bytes.count >= prefix + SealCipher.tagSize
+        else { return nil }
         return bytes.withUnsafeBytes { bytes in
-            guard let seal = Seal(UnsafeRawBufferPointer(rebasing: bytes[magic.count...])),
-                let key = keyring.key(of: seal)
-            else { return nil }
             let text = UnsafeRawBufferPointer(rebasing: bytes[prefix..<(bytes.count - SealCipher.tagSize)])
             var isSound = false
             let content = [UInt8](unsafeUninitializedCapacity: max(1, text.count)) { room, count in

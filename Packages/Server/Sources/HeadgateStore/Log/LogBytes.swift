@@ -155,10 +155,3 @@ extension [UInt8] {
         try withUnsafeBufferPointer { (bytes) throws(Fault) in try body(UnsafeRawBufferPointer(bytes)) }
     }
 }
-
-extension ArraySlice<UInt8> {
-    /// Lends the bytes. An error of the body keeps its type.
-    func lend<Result, Fault>(_ body: (UnsafeRawBufferPointer) throws(Fault) -> Result) throws(Fault) -> Result {
-        try withUnsafeBufferPointer { (bytes) throws(Fault) in try body(UnsafeRawBufferPointer(bytes)) }
-    }
-}

@@ -52,11 +52,6 @@ struct LogIndex: Equatable {
         blocks.first { $0.range == block.range }
     }
 
-    /// The number of events.
-    var count: Int {
-        blocks.reduce(0) { $0 + $1.span.tally.events }
-    }
-
     /// The first event, and the last.
     var events: LogEvents {
         guard let first = blocks.first, let last = blocks.last else { return LogEvents() }

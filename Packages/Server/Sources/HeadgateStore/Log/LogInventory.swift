@@ -15,12 +15,13 @@ struct LogReading {
     let opener: FrameOpener
 
     /// Returns the content of a sound frame.
-    func content(_ frame: LogFrame, _ offset: Int) -> ArraySlice<UInt8> {
+    func content(_ frame: LogFrame, _ offset: Int) -> [UInt8] {
         let begin = offset - LogHeader.size + LogFrame.headerSize
-        let stored = bytes[begin..<begin + frame.length]
-        guard frame.isSealed else { return stored }
         let position = LogPosition(segment: source.header.number, offset: offset)
-        return stored.lend { Array(opener.content(of: frame, $0, at: position) ?? .init(start: nil, count: 0)) }[...]
+        return bytes.lend { bytes in
+            let stored = UnsafeRawBufferPointer(rebasing: bytes[begin..<begin + frame.length])
+            return opener.content(of: frame, stored, at: position).map { Array($0) } ?? []
+        }
     }
 
     /// Returns the numbers of the events in a hole, according to the events before and after it, as many as the hole has

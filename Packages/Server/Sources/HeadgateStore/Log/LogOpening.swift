@@ -103,13 +103,12 @@ struct LogOpening {
         var groups = ids.recent
         var count = groups.reduce(0) { $0 + $1.count }
         for filed in ids.files.reversed() where count < options.mostRecentIDs && filed.last > ids.forgottenThrough {
-            let segment = LogSegment(
-                number: filed.segment, file: filed.file, files: recovered.files, index: LogIndex(blockSize: 0))
-            let frame = try RecoveryFault.of { () throws(DiskFault) in try segment.frame(at: LogHeader.size) }
+            let segment = LogSegment(filed.segment, filed.file, in: recovered.files)
+            let content = try RecoveryFault.of { () throws(DiskFault) in try segment.content(at: LogHeader.size) }
             // Damaged ids are not remembered: an event that is sent again may then be stored twice, and nothing is
             // lost.
-            guard let frame else { continue }
-            let older = frame.content.withUnsafeBytes { (try? LogIDs.read($0)) ?? [] }
+            guard let content else { continue }
+            let older = content.withUnsafeBytes { (try? LogIDs.read($0)) ?? [] }
             count += older.reduce(0) { $0 + $1.count }
             groups = older + groups
         }

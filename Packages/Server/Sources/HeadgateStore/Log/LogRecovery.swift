@@ -138,13 +138,13 @@ struct LogRecovery {
             note(reading)
             if isTail { noteEnd(of: reading) }
             if isTail { return Replay(state: state, tail: segment, reading: reading, doubtful: doubtful) }
-            state.segments.append(entry(segment, end: reading.report.end, summary: 0))
+            state.segments.append(entry(segment, end: reading.report.end))
         }
         throw .damaged("the newest segment is missing")
     }
 
     private func apply(
-        _ frame: LogFrame, _ content: ArraySlice<UInt8>, at offset: Int, size: Int? = nil, of segment: LogSegment,
+        _ frame: LogFrame, _ content: [UInt8], at offset: Int, size: Int? = nil, of segment: LogSegment,
         to state: inout LogState
     ) throws(Fault) {
         do throws(LogReader.Unsound) {
@@ -244,7 +244,7 @@ struct LogRecovery {
         let number = inventory.newest + 1
         var state = replay.state
         let end = replay.reading.report.certain
-        let old = entry(replay.tail, end: end, summary: 0)
+        let old = entry(replay.tail, end: end)
         if !replay.tail.index.blocks.isEmpty || state.letters.bytesBySegment[old.number] != nil {
             state.segments.append(old)
         }
@@ -261,7 +261,7 @@ struct LogRecovery {
         }
         for (frame, offset) in carried {
             let content = replay.reading.content(frame, offset)
-            let range = active.encode(frame.kind) { $0.putRest(Array(content)) }
+            let range = active.encode(frame.kind) { $0.putRest(content) }
             // A frame under another key has another size.
             try apply(frame, content, at: range.lowerBound, size: range.count, of: active.segment, to: &state)
         }
@@ -340,15 +340,13 @@ struct LogRecovery {
         )
     }
 
-    private func entry(_ segment: LogSegment, end: Int, summary: Int) -> LogSegmentEntry {
-        LogSegmentEntry(
-            number: segment.number, file: segment.file, summary: summary, end: end, events: segment.index.events)
+    /// Returns the entry of a segment without a summary.
+    private func entry(_ segment: LogSegment, end: Int) -> LogSegmentEntry {
+        LogSegmentEntry(number: segment.number, file: segment.file, summary: 0, end: end, events: segment.index.events)
     }
 
     private func segment(_ source: LogSource) -> LogSegment {
-        LogSegment(
-            number: source.header.number, file: source.file, files: files, index: LogIndex(blockSize: options.blockSize)
-        )
+        LogSegment(source.header.number, source.file, in: files, blockSize: options.blockSize)
     }
 
     // MARK: Sealed segments

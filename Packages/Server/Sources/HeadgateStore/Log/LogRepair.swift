@@ -19,8 +19,8 @@ extension SegmentLog {
         }
         adopt(
             recovered.files, recovered.state, recovered.sealed, recovered.active, nextNumber: recovered.nextNumber)
-        let left = (sealed[segment.number]?.index.count ?? 0) + active.segment.index.count
-        losses.quarantined += max(0, segment.index.count - left)
+        let left = (sealed[segment.number]?.index.total.events ?? 0) + active.segment.index.total.events
+        losses.quarantined += max(0, segment.index.total.events - left)
     }
 
     /// Continues in a new segment after files were taken away, with the whole state but the events in these files. The lost
@@ -41,8 +41,7 @@ extension SegmentLog {
         let file = try files.take(atLeast: ActiveSegment.size(for: next))
         let number = takeNumber()
         let header = files.header(.active, number, behind: kept?.number ?? 0, end: kept?.end ?? 0)
-        let index = LogIndex(blockSize: options.blockSize)
-        let new = ActiveSegment(LogSegment(number: number, file: file, files: files, index: index), header, next)
+        let new = ActiveSegment(LogSegment(number, file, in: files, blockSize: options.blockSize), header, next)
         try new.begin(synced: true)
         let indexes = gone.map { self.index(of: $0) } + (kept == nil ? [active.segment.index] : [])
         let needed = state.needed

@@ -64,13 +64,17 @@ struct LogScan {
 
     /// Returns the content of a sound frame, which is valid until the next call or the next frame.
     func content(of frame: LogFrame, at position: Int) -> UnsafeRawBufferPointer {
-        let stored = storedContent(of: frame, at: position)
-        guard let opener else { return stored }
-        let logPosition = LogPosition(segment: start.segment, offset: position)
-        return opener.content(of: frame, stored, at: logPosition) ?? UnsafeRawBufferPointer(rebasing: stored[..<0])
+        opened(frame, at: position) ?? UnsafeRawBufferPointer(start: nil, count: 0)
     }
 
-    private func storedContent(of frame: LogFrame, at position: Int) -> UnsafeRawBufferPointer {
+    /// Returns the content of a frame whose checksums are right; nil if it cannot be decrypted.
+    private func opened(_ frame: LogFrame, at position: Int) -> UnsafeRawBufferPointer? {
+        let stored = stored(frame, at: position)
+        guard let opener else { return stored }
+        return opener.content(of: frame, stored, at: LogPosition(segment: start.segment, offset: position))
+    }
+
+    private func stored(_ frame: LogFrame, at position: Int) -> UnsafeRawBufferPointer {
         let begin = position - start.offset + LogFrame.headerSize
         return UnsafeRawBufferPointer(rebasing: piece[begin..<begin + frame.length])
     }
@@ -88,11 +92,8 @@ struct LogScan {
     }
 
     private func isSound(_ frame: LogFrame) -> Bool {
-        let stored = storedContent(of: frame, at: position(offset))
-        guard frame.isSound(stored) else { return false }
-        guard let opener else { return true }
-        let logPosition = LogPosition(segment: start.segment, offset: position(offset))
-        return opener.content(of: frame, stored, at: logPosition) != nil
+        let position = position(offset)
+        return frame.isSound(stored(frame, at: position)) && opened(frame, at: position) != nil
     }
 }
 

@@ -14,8 +14,10 @@ final class LogSegment {
     /// The open file of the active segment.
     @exclusivity(unchecked) private var handle: (any DiskFile)?
 
-    init(number: UInt64, file: LogFile, files: LogFiles, index: LogIndex) {
-        (self.number, self.file, self.files, self.index) = (number, file, files, index)
+    /// Creates a segment with an empty index.
+    /// - Parameter blockSize: the bytes of a block; 0 if the index is not used.
+    init(_ number: UInt64, _ file: LogFile, in files: LogFiles, blockSize: Int = 0) {
+        (self.number, self.file, self.files, index) = (number, file, files, LogIndex(blockSize: blockSize))
     }
 
     func position(_ offset: Int) -> LogPosition { LogPosition(segment: number, offset: offset) }
@@ -46,27 +48,20 @@ final class LogSegment {
 
     /// Reads the content of a frame; nil if there is no sound one.
     func content(at offset: Int) throws(DiskFault) -> [UInt8]? {
-        try frame(at: offset)?.content
-    }
-
-    /// Reads a frame; nil if there is no sound one.
-    func frame(at offset: Int) throws(DiskFault) -> (kind: LogFrame.Kind, content: [UInt8])? {
         let header = try read(offset..<offset + LogFrame.headerSize)
         guard let frame = header.withUnsafeBytes({ LogFrame($0, at: position(offset)) }),
             offset + frame.size <= file.size
         else { return nil }
         let content = try read(offset + LogFrame.headerSize..<offset + LogFrame.headerSize + frame.length)
-        guard content.lend(frame.isSound) else { return nil }
-        guard let keyring = files.keyring else { return frame.isSealed ? nil : (frame.kind, content) }
-        let opener = try opener(keyring)
-        let opened = content.lend { opener?.content(of: frame, $0, at: position(offset)).map { Array($0) } }
-        return opened.map { (frame.kind, $0) }
+        guard content.lend(frame.isSound), let opener = try frameOpener() else { return nil }
+        return content.lend { opener.content(of: frame, $0, at: position(offset)).map { Array($0) } }
     }
 
     /// Returns the object that decrypts the frames, by the file's header; nil if the key is missing.
-    private func opener(_ keyring: Keyring) throws(DiskFault) -> FrameOpener? {
-        if let opener { return opener }
-        opener = FrameOpener(try header(), segment: number, keyring)
+    private func frameOpener() throws(DiskFault) -> FrameOpener? {
+        if opener == nil {
+            opener = FrameOpener(files.keyring == nil ? nil : try header(), segment: number, files.keyring)
+        }
         return opener
     }
 
@@ -95,13 +90,7 @@ final class LogSegment {
     /// Visits the sound groups of a block.
     func visitGroups(_ block: LogBlock, _ body: (LogGroup.Pieces) -> Void) throws(DiskFault) {
         let bytes = try read(block.range)
-        let opener: FrameOpener?
-        if let keyring = files.keyring {
-            opener = try self.opener(keyring)
-            guard opener != nil else { return }
-        } else {
-            opener = nil
-        }
+        guard let opener = try frameOpener() else { return }
         bytes.withUnsafeBytes { bytes in
             var scan = LogScan(bytes, from: position(block.range.lowerBound), behind: nil, opener: opener)
             while let found = scan.next() {

@@ -71,7 +71,7 @@ final class SegmentLog {
 
     /// Creates a segment with an empty index.
     func segment(_ number: UInt64, _ file: LogFile) -> LogSegment {
-        LogSegment(number: number, file: file, files: files, index: LogIndex(blockSize: options.blockSize))
+        LogSegment(number, file, in: files, blockSize: options.blockSize)
     }
 
     /// Returns an unused segment number. Segment numbers are never reused, even when creating the segment fails.
