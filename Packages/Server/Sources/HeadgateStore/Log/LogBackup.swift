@@ -22,16 +22,9 @@ final class LogBackup {
     private var isComplete = false
     /// The files of the log, with whose key the copy is encrypted. They are there once the copy has begun.
     private var source: LogFiles?
-    /// The counts of the log at the beginning of the copy.
-    private var origin: Origin?
-
-    /// Events that have been left out may be needed after a rewind, and events that have been copied may be erased, or gone
-    /// after a recovery.
-    private struct Origin: Equatable {
-        var rewinds: Int
-        var erasures: Int
-        var recoveries: Int
-    }
+    /// The number of times that the log was rewound, erased from or recovered, at the beginning of the copy. Events that have
+    /// been left out may be needed after a rewind, and events that have been copied may be erased, or gone after a recovery.
+    private var interruptions: Int?
 
     /// The bytes of a piece.
     private static let pieceSize = 128 << 10
@@ -50,10 +43,9 @@ final class LogBackup {
     /// Returns the next piece; nil if the copy cannot be continued, because the log was rewound, erased from or repaired meanwhile.
     func next(of log: SegmentLog) throws(DiskFault) -> BackupPiece? {
         try log.repair()
-        let now = Origin(
-            rewinds: log.counts.rewound, erasures: log.counts.erased, recoveries: log.counts.recovered)
-        guard (origin ?? now) == now else { return nil }
-        (origin, source) = (now, log.files)
+        let now = log.counts.rewound + log.counts.erased + log.counts.recovered
+        guard (interruptions ?? now) == now else { return nil }
+        (interruptions, source) = (now, log.files)
         var read = 0
         while !isComplete, ready.count < 2, read < LogBackup.mostRead { read += try step(log) }
         guard !ready.isEmpty else { return BackupPiece(file: path(max(1, files)), offset: target?.end ?? 0, bytes: []) }

@@ -9,8 +9,6 @@ final class LogRekey {
     private var copy: LogCopy?
     /// The files of ids that were rewritten. The next snapshot makes them obsolete.
     private(set) var formerIDs: [LogFile] = []
-    /// True if something was rewritten since the last segment was begun.
-    private var hasRewritten = false
     /// The number of recoveries of the log when this was last looked at.
     private var recoveries: Int
 
@@ -39,14 +37,13 @@ final class LogRekey {
         }
         guard plan.isEmpty else {
             copy = try LogCopy(log, of: plan)
-            hasRewritten = true
             return false
         }
         if let former = try log.renewIDs() {
             formerIDs.append(former)
             return false
         }
-        try log.endRekey(formerIDs, beginsSegment: hasRewritten || !formerIDs.isEmpty)
+        try log.endRekey(formerIDs)
         return true
     }
 

@@ -378,17 +378,15 @@ final class SegmentLog {
     }
 
     /// Removes all files that are not needed, after everything needed was written under the present key.
-    /// - Parameters:
-    ///   - former: the files of ids that others have replaced.
-    ///   - beginsSegment: true if a snapshot must name other files, or the segment before the active one was copied.
-    func endRekey(_ former: [LogFile], beginsSegment: Bool) throws(DiskFault) {
-        try removeUnneeded(former, beginsSegment: beginsSegment)
+    /// - Parameter former: the files of ids that others have replaced.
+    func endRekey(_ former: [LogFile]) throws(DiskFault) {
+        try removeUnneeded(former)
         files.endCleaning()
     }
 
-    private func removeUnneeded(_ former: [LogFile] = [], beginsSegment: Bool = true) throws(DiskFault) {
+    private func removeUnneeded(_ former: [LogFile] = []) throws(DiskFault) {
         // The next start may need the segment before the active one, so that both must be clean.
-        if beginsSegment { try beginCleanSegment() }
+        try beginCleanSegment()
         sealed.retire(state.ids.takeForgottenFiles().map(\.file) + former)
         try self.sync()
         sealed.freeObsolete(in: files)
