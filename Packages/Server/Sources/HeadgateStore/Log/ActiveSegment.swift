@@ -118,9 +118,9 @@ final class ActiveSegment {
             let file = try segment.open()
             if synced {
                 try endSync()
-                try pending.append(to: file, at: end)
+                try pending.bytes.lend { (bytes) throws(DiskFault) in try file.append(bytes, at: end) }
             } else {
-                try pending.write(to: file, at: end)
+                try file.write(pending.bytes, at: end)
             }
         } catch {
             lastPending = last
@@ -229,17 +229,5 @@ extension LogWriter {
             frame.write(to: bytes, at: start)
             return frame.checksum
         }
-    }
-
-    /// Writes the encoded bytes to a file.
-    func write(to file: any DiskFile, at offset: Int) throws(DiskFault) {
-        guard !bytes.isEmpty else { return }
-        try bytes.lend { (bytes) throws(DiskFault) in try file.write(bytes, at: offset) }
-    }
-
-    /// Writes the encoded bytes to a file and syncs them. Nothing after them counts.
-    func append(to file: any DiskFile, at offset: Int) throws(DiskFault) {
-        guard !bytes.isEmpty else { return try file.sync() }
-        try bytes.lend { (bytes) throws(DiskFault) in try file.append(bytes, at: offset) }
     }
 }

@@ -106,12 +106,6 @@ struct LogReader {
 
     mutating func takeText() throws(Unsound) -> String { String(decoding: try takePiece(), as: UTF8.self) }
 
-    /// Takes the rest.
-    mutating func takeRest() -> UnsafeRawBufferPointer {
-        defer { offset = bytes.count }
-        return UnsafeRawBufferPointer(rebasing: bytes[offset...])
-    }
-
     /// Takes elements after their number.
     mutating func takeAll<Element>(
         _ body: (inout LogReader) throws(Unsound) -> Element

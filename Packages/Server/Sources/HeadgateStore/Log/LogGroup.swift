@@ -51,8 +51,7 @@ extension LogReader {
 enum LogGroup {
     /// - Parameter leastPacked: the bytes from which on a piece is packed.
     static func write(_ group: AppendGroup, packedFrom leastPacked: Int, to writer: inout LogWriter) {
-        let extras = group.hasExtras ? LogExtras(group).bytes : LogExtras.nothing
-        write(group.chunk.bytes, span(of: group), extras, packedFrom: leastPacked, to: &writer)
+        write(group.chunk.bytes, span(of: group), LogExtras(group).bytes, packedFrom: leastPacked, to: &writer)
     }
 
     /// - Parameter extras: the changes that came with the events; empty for a copy.
@@ -142,9 +141,7 @@ struct LogExtras {
 
 extension AppendGroup {
     /// True if changes come with the events. Most groups have none.
-    var hasExtras: Bool {
-        !newRoutes.isEmpty || !initialState.isEmpty || recentIDs != nil || forgottenIDs != 0 || !requeued.isEmpty
-    }
+    var hasExtras: Bool { !LogExtras(self).isEmpty }
 }
 
 extension LogWriter {

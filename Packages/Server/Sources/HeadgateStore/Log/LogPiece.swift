@@ -17,11 +17,6 @@ struct LogPiece {
     /// The most bytes for which one packed byte stands.
     private static let mostFromByte = 255
 
-    /// The bytes, which are not packed.
-    init(_ bytes: UnsafeRawBufferPointer) {
-        (size, stored) = (bytes.count, bytes)
-    }
-
     fileprivate init(size: Int, stored: UnsafeRawBufferPointer) {
         (self.size, self.stored) = (size, stored)
     }

@@ -155,23 +155,19 @@ final class SegmentLog {
 
     /// Writes the encoded entries, and applies them to the state.
     private func write(_ encoded: [EncodedEntry]) throws(DiskFault) {
-        try write(
-            synced: options.durability == .full && encoded.contains { $0.entry.isGroup },
-            isReplacement: encoded.contains { $0.entry.isReplacement })
-        for encoded in encoded { apply(encoded.entry, at: encoded.range) }
-    }
-
-    private func write(synced: Bool, isReplacement: Bool = false) throws(DiskFault) {
+        let synced = options.durability == .full && encoded.contains { $0.entry.isGroup }
         do throws(DiskFault) { try active.write(synced: synced) } catch {
             // A sync that failed may have lost earlier writes, and another sync does not reveal that. The frame that a copy
             // replaces its sources may be on the disk in spite of the error, and the next start would believe it.
-            if synced || isReplacement { isBroken = true }
+            if synced || encoded.contains(where: \.entry.isReplacement) { isBroken = true }
             throw error
         }
         // A file without a name is lost with the process, so that writes to it must not be acknowledged.
-        guard !isInPlace else { return }
-        isGone = true
-        throw .gone
+        guard isInPlace else {
+            isGone = true
+            throw .gone
+        }
+        for encoded in encoded { apply(encoded.entry, at: encoded.range) }
     }
 
     /// True if the active segment's file still has its name and its size.
@@ -185,7 +181,7 @@ final class SegmentLog {
         case .group(let group):
             let span = LogGroup.span(of: group)
             state.apply(span)
-            if group.hasExtras { state.apply(LogExtras(group)) }
+            state.apply(LogExtras(group))
             active.segment.index.add(span, at: range)
         case .changes(let changes):
             let position = active.segment.position(range.lowerBound)
