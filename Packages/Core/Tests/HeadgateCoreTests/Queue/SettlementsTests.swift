@@ -106,6 +106,18 @@ struct SettlementsTests {
         #expect(written.count == 4 && store.writes.count == 1)
     }
 
+    @Test("R2: settlements from before a rewind are not written after it")
+    func rewound() {
+        store.fault = .failed("broken")
+        settlements.settled(1) { Settled(through: 9) }
+        settlements.settled(2) { Settled(through: 4) }
+        scheduler.settle()
+        store.fault = nil
+        settlements.rewound(1, to: 3)
+        scheduler.advance(by: .seconds(1))
+        #expect(store.writes == [[.settled(2, Settled(through: 4))]])
+    }
+
     @Test("Q8: changes made during a failed write keep precedence over its contents")
     func newerWins() throws {
         store.fault = .noRoom("full")

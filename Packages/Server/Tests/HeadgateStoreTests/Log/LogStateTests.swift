@@ -57,6 +57,16 @@ struct LogStateTests {
         #expect(read.lastSequenceNumber == 9)
     }
 
+    @Test("R2: a rewind makes events unsettled for its dispatcher alone")
+    func rewindOfOne() {
+        var state = state([1: Settled(through: 0), 2: Settled(through: 2, and: [12...14])])
+        state.trimmedThrough = 9
+        state.apply([.rewound(1, Settled(through: 5))], in: LogPosition(segment: 1, offset: 64))
+        #expect(state.trimmedThrough == 5)
+        #expect(state.dispatchers[1].map { state.settled(of: $0) } == Settled(through: 5))
+        #expect(state.dispatchers[2].map { state.settled(of: $0) } == Settled(through: 9, and: [12...14]))
+    }
+
     @Test("Q8: a number that no log can reach is damage, wherever it is", arguments: [Int64.max, .min, -1])
     func impossibleNumbers(_ number: Int64) throws {
         let changes: [LogChange] = [
