@@ -87,7 +87,7 @@ final class Erasures {
 
     private func found(_ scan: ErasureScan, _ erasure: Erasure) {
         if erasure.isDryRun { erasure.count = scan.count }
-        (erasure.found, erasure.isLastPart) = (scan.found, scan.isComplete)
+        (erasure.found, erasure.needed, erasure.isLastPart) = (scan.found, scan.count, scan.isComplete)
         guard !scan.isComplete, !erasure.isAccepted else { return hold(erasure) }
         kept.keep(erasure.wish.kept, as: KeptErasure.name) { [weak self] fault in
             guard let self else { return }
@@ -103,13 +103,18 @@ final class Erasures {
     /// Lets the dispatchers with pending events of the part finish what is in flight, unless the erasure changes
     /// nothing.
     private func hold(_ erasure: Erasure) {
-        guard let next = dispatchers.all.first(where: { isConcerned($0, by: erasure) }) else {
-            return erasure.isLastPart ? readDeadLetters(after: 0, erasure) : record(erasure)
-        }
-        // A dispatcher that is being removed is an orphan soon.
-        guard !next.isRewinding, dispatchers[next.id] === next else {
+        // A rewind may make events of the part pending again.
+        guard !dispatchers.all.contains(where: { $0.isRewinding && !erasure.holds($0) }) else {
             return later { [self] in hold(erasure) }
         }
+        guard let next = dispatchers.all.first(where: { isConcerned($0, by: erasure) }) else {
+            let isReady = !erasure.isLastPart || erasure.hasReadLetters
+            return isReady ? record(erasure) : readDeadLetters(after: 0, erasure)
+        }
+        // A dispatcher that is being removed is an orphan soon.
+        guard dispatchers[next.id] === next else { return later { [self] in hold(erasure) } }
+        // What is in flight may become a dead letter.
+        (erasure.letters, erasure.hasReadLetters) = ([], false)
         next.beginRewind { [weak self] isQuiet in
             if isQuiet { erasure.held.append(next) }
             self?.hold(erasure)
@@ -117,7 +122,7 @@ final class Erasures {
     }
 
     private func isConcerned(_ dispatcher: Dispatcher, by erasure: Erasure) -> Bool {
-        !erasure.held.contains { $0 === dispatcher } && !pending(erasure, of: dispatcher).isEmpty
+        !erasure.holds(dispatcher) && !pending(erasure, of: dispatcher).isEmpty
     }
 
     /// Returns the events of the part that a dispatcher has not settled.
@@ -140,7 +145,10 @@ final class Erasures {
             let meant = page.letters.filter { $0.letter.event.map(erasure.rule.means) ?? false }
             erasure.letters += meant.map(\.number)
             if let next = page.next { return readDeadLetters(after: next, erasure) }
-            if erasure.isDryRun { end(erasure, .success(erasure.answer)) } else { record(erasure) }
+            guard !erasure.isDryRun else { return end(erasure, .success(erasure.answer)) }
+            erasure.hasReadLetters = true
+            // Meanwhile a rewind may have made events pending again.
+            hold(erasure)
         }
     }
 
@@ -150,7 +158,7 @@ final class Erasures {
         let numbers = erasure.found.map(\.sequenceNumber)
         events.store.erase(numbers, erasure.letters) { [weak self] result in
             guard let self else { return }
-            guard case .success = result else { return failed(erasure) { [self] in record(erasure) } }
+            guard case .success = result else { return failed(erasure) { [self] in hold(erasure) } }
             settle(erasure)
             guard !erasure.isLastPart else { return forgetRule(erasure) }
             scanPart(erasure, after: erasure.position ?? 0)
@@ -171,7 +179,7 @@ final class Erasures {
             for event in pending { events.backlog.settle(event.tally, route: event.route, dispatcher: orphan.number) }
             records.counts.count(.erased, pending.count)
         }
-        let count = events.limits.retain == nil ? settled.count : erasure.found.count
+        let count = events.limits.retain == nil ? settled.count : max(settled.count, erasure.needed)
         erasure.count += count
         // Retained events count once, and so do dead letters.
         records.counts.count(.erased, count - settled.count + erasure.letters.count)
@@ -274,12 +282,16 @@ private final class Erasure {
     let then: (Result<ErasureAnswer, ErasureRefusal>) -> Void
     /// The events of the present part.
     var found: [StoredEvent] = []
+    /// The number of these events that were needed when they were found.
+    var needed = 0
     var isLastPart = false
     /// True if the erasure is kept or was recorded, so that it must be finished.
     var isAccepted = false
     /// The number of events that were erased. Some that were found may have been delivered meanwhile.
     var count = 0
     var letters: [DeadLetterNumber] = []
+    /// True if ``letters`` is complete.
+    var hasReadLetters = false
     /// The dispatchers that are held until the store has recorded the part.
     var held: [Dispatcher] = []
     /// Lets other operations on dead letters go on.
@@ -293,6 +305,8 @@ private final class Erasure {
     ) {
         (self.rule, self.wish, self.isDryRun, self.then) = (rule, wish, isDryRun, then)
     }
+
+    func holds(_ dispatcher: Dispatcher) -> Bool { held.contains { $0 === dispatcher } }
 
     var answer: ErasureAnswer { ErasureAnswer(events: count, deadLetters: letters.count) }
 

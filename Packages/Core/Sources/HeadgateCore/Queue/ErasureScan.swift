@@ -7,9 +7,10 @@ public struct ErasureScan: StoreScan, Sendable {
     public private(set) var position: SequenceNumber
     /// The last event to scan.
     public let through: SequenceNumber
-    /// The number of events that were found.
+    /// The number of events that were found and are needed.
     private(set) var count = 0
-    /// The records of the events that were found, the oldest first; none if they are only counted.
+    /// The records of the events that were found, the oldest first; none if they are only counted. Events that are not
+    /// needed are among them: until their bytes are gone, a rewind could make them pending again.
     private var records: [[UInt8]] = []
     private var bytes = 0
     private let rule: ErasureRule
@@ -48,8 +49,8 @@ public struct ErasureScan: StoreScan, Sendable {
             return
         }
         for event in chunk where event.sequenceNumber > position && event.sequenceNumber <= through {
-            guard isNeeded(event), rule.means(event) else { continue }
-            count += 1
+            guard rule.means(event) else { continue }
+            if isNeeded(event) { count += 1 }
             guard !keepsNothing else { continue }
             records.append(event.record)
             bytes += event.record.count

@@ -104,6 +104,28 @@ import Testing
         #expect(bench.summary().pending == 0 && bench.counters[.quarantined] == 0)
     }
 
+    @Test("E1: an event that a rewind makes pending again during the search is gone")
+    func rewoundMeanwhile() {
+        let bench = GateBench([DispatcherSettings(id: "collect"), DispatcherSettings(id: "slow")])
+        track(bench, "bob")
+        bench["collect"].answer()
+        track(bench, "ada", dispatchers: ["collect"])
+        bench["collect"].answer()
+        bench.settle()
+        // The search of the events is over, and the dead letters are not read yet.
+        bench.store.holdsReads = true
+        #expect(erase(bench) == nil)
+        #expect(bench.gate.rewind("collect", to: .sequenceNumber(1)) { _ in })
+        bench.settle()
+        bench.store.holdsReads = false
+        bench.settle()
+        while !bench["collect"].outstanding.isEmpty {
+            bench["collect"].answer()
+            bench.settle()
+        }
+        #expect(bench["collect"].delivered == [1, 2, 1])
+    }
+
     @Test("E1: events of a large backlog that was never read, and of a removed dispatcher, are gone")
     func unread() throws {
         let bench = GateBench([DispatcherSettings(id: "collect"), DispatcherSettings(id: "old")])
