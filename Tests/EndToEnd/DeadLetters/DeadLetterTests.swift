@@ -21,10 +21,11 @@ import Testing
                 "dispatcher": "collect", "reason": "refused_status", "status": 400, "answer": "no such field",
                 "attempts": 1,
             ]
-            let letters = page["dead_letters"].elements
-            #expect(page["next"] == .null && letters.count == 2)
-            #expect(letters[0].contains(usual.merging(["letter": 1, "event": ["id": "e1", "seq": 1, "attempt": 1]])))
-            #expect(letters[1].contains(usual.merging(["letter": 2, "event": ["id": "e2", "seq": 2]])))
+            let deadLetters = page["dead_letters"].elements
+            #expect(page["next"] == .null && deadLetters.count == 2)
+            #expect(
+                deadLetters[0].contains(usual.merging(["letter": 1, "event": ["id": "e1", "seq": 1, "attempt": 1]])))
+            #expect(deadLetters[1].contains(usual.merging(["letter": 2, "event": ["id": "e2", "seq": 2]])))
 
             #expect(try await daemon.ask("dead_letters.requeue", ["letters": [2]]) == ["count": 1])
             #expect(try await collector.acceptedIDs(atLeast: 1) == ["e2"])
@@ -88,8 +89,8 @@ import Testing
             collector.answerNext(.status(400))
             try await daemon.track(1...1, data: ["a": 1])
             try await daemon.dispatcher(until: "it is dead") { $0["dead"].int == 1 }
-            let letter = try await daemon.ask("dead_letters.list")["dead_letters"][0]
-            #expect(letter["event"]["data"] == ["a": 1])
+            let deadLetter = try await daemon.ask("dead_letters.list")["dead_letters"][0]
+            #expect(deadLetter["event"]["data"] == ["a": 1])
             #expect(try await daemon.ask("dead_letters.requeue") == ["count": 1])
             try await collector.acceptedIDs(atLeast: 1)
             #expect(collector.requests.flatMap(\.events).map { $0["data"] } == [["b": 1], ["b": 1]])

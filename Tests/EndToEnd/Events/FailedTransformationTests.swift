@@ -26,10 +26,10 @@ import Testing
             try await daemon.dispatcher(until: "both are done with") { $0["sent"].int == 1 && $0["dead"].int == 1 }
             #expect(try await collector.acceptedIDs(atLeast: 1) == ["e2"])
             #expect(collector.requests.count == 1)
-            let letters = try await daemon.ask("dead_letters.list")["dead_letters"].elements
-            #expect(letters.count == 1)
+            let deadLetters = try await daemon.ask("dead_letters.list")["dead_letters"].elements
+            #expect(deadLetters.count == 1)
             #expect(
-                letters[0].contains([
+                deadLetters[0].contains([
                     "dispatcher": "collect", "reason": "transformation", "attempts": 0, "status": .null,
                     "answer": "transformation mask failed", "event": ["id": "e1"],
                 ]))
@@ -56,10 +56,10 @@ import Testing
             try await daemon.track(1...1, data: Self.wrong)
             try await daemon.track(2...2, data: Self.right)
             try await daemon.dispatcher(until: "both are done with") { $0["sent"].int == 1 && $0["dead"].int == 1 }
-            let letter = try await daemon.ask("dead_letters.list")["dead_letters"][0]
-            #expect(letter.contains(["reason": "transformation", "event": ["id": "e1"]]))
-            #expect(letter["event"]["context"]["failed_transformation"] == "mask")
-            #expect(letter["event"]["data"]["mail"] == .null, "what `remove` names is not stored either")
+            let deadLetter = try await daemon.ask("dead_letters.list")["dead_letters"][0]
+            #expect(deadLetter.contains(["reason": "transformation", "event": ["id": "e1"]]))
+            #expect(deadLetter["event"]["context"]["failed_transformation"] == "mask")
+            #expect(deadLetter["event"]["data"]["mail"] == .null, "what `remove` names is not stored either")
         }
     }
 

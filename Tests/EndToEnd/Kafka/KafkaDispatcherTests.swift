@@ -109,8 +109,9 @@ import Testing
             try await track(2...3, keys: 1, on: daemon)
             let entry = try await daemon.dispatcher(until: "all are settled") { $0["sent"] == 2 && $0["dead"] == 1 }
             #expect(entry["pending"] == 0)
-            let letters = try await daemon.ask("dead_letters.list", ["dispatcher": "collect"])["dead_letters"].elements
-            #expect(letters.map { $0["reason"].string } == [reason])
+            let deadLetters = try await daemon.ask("dead_letters.list", ["dispatcher": "collect"])["dead_letters"]
+                .elements
+            #expect(deadLetters.map { $0["reason"].string } == [reason])
             #expect(try await cluster.messages(atLeast: 2).count == 2)
         }
     }

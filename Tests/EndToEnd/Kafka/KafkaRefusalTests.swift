@@ -49,9 +49,10 @@ import Testing
             let good = (1...1000).filter { $0 % 100 != 37 }
             #expect(try await broker.storedNumbers() == good)
             expectOrder(try await broker.stored())
-            let letters = try await daemon.ask("dead_letters.list", ["dispatcher": "collect"])["dead_letters"].elements
-            #expect(letters.count == 10)
-            for letter in letters { #expect(letter.contains(["reason": .string(reason), "attempts": 1])) }
+            let deadLetters = try await daemon.ask("dead_letters.list", ["dispatcher": "collect"])["dead_letters"]
+                .elements
+            #expect(deadLetters.count == 10)
+            for deadLetter in deadLetters { #expect(deadLetter.contains(["reason": .string(reason), "attempts": 1])) }
         }
     }
 

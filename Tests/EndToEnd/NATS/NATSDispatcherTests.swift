@@ -102,10 +102,10 @@ import Testing
                 $0["pending"] == 0 && $0["in_flight"] == 0
             }
             #expect(entry.contains(["sent": 4, "dead": 1]))
-            let letter = try await daemon.ask("dead_letters.list", ["dispatcher": "collect"])["dead_letters"][0]
-            #expect(letter["event"]["id"] == "long")
+            let deadLetter = try await daemon.ask("dead_letters.list", ["dispatcher": "collect"])["dead_letters"][0]
+            #expect(deadLetter["event"]["id"] == "long")
             let said: JSON = ["reason": "too_large", "answer": "NATS: larger than the server's max_payload"]
-            #expect(letter.contains(said), "\(letter)")
+            #expect(deadLetter.contains(said), "\(deadLetter)")
             #expect(try await node.messages(atLeast: 4).map(\.id) == ["e1", "e2", "e3", "e4"])
         }
     }

@@ -47,12 +47,12 @@ import Testing
             try await daemon.dispatcher("jobs", until: "both are settled") {
                 $0["dead"].int == 1 && $0["sent"].int == 1
             }
-            let letters = try await worker.result("dead_letters.list")["dead_letters"].elements
-            let letter = try #require(letters.first)
-            #expect(letters.count == 1)
-            #expect(letter.contains(["dispatcher": "jobs", "reason": "refused", "status": .null, "attempts": 1]))
-            #expect(letter["answer"].string == "refused by a worker")
-            #expect(letter["event"]["id"].string == "e1")
+            let deadLetters = try await worker.result("dead_letters.list")["dead_letters"].elements
+            let deadLetter = try #require(deadLetters.first)
+            #expect(deadLetters.count == 1)
+            #expect(deadLetter.contains(["dispatcher": "jobs", "reason": "refused", "status": .null, "attempts": 1]))
+            #expect(deadLetter["answer"].string == "refused by a worker")
+            #expect(deadLetter["event"]["id"].string == "e1")
         }
     }
 

@@ -167,7 +167,7 @@ final class FarSide: Sender {
         lane.taken(number)
         charges.expect(event)
         record.expect(inFlight.insert(number).inserted, "\(id) gets \(number) twice at once")
-        let first = lane.letters.first(number)
+        let first = lane.deadLetters.first(number)
         let isOne = numbers[event.id] == nil || numbers[event.id] == first || !hasUniqueIDs
         record.expect(isOne, "\(id) gets \(event.id) as two events")
         numbers[event.id] = first

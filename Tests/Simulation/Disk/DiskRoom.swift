@@ -48,10 +48,10 @@ final class Fillers: Actor {
 
     var acts: [Act] {
         guard !isCalm else { return [] }
-        let hasLetters = isFull && service?.gate.settlements.hasLetters == true
+        let hasDeadLetters = isFull && service?.gate.settlements.hasDeadLetters == true
         return [
             Act(6, fill), Act(isFull ? 12 : 0, endFull), Act(isFull ? 8 : 0, refuse),
-            Act(hasLetters ? 30 : 0, endBeforeLetters),
+            Act(hasDeadLetters ? 30 : 0, endBeforeDeadLetters),
         ]
     }
 
@@ -85,14 +85,14 @@ final class Fillers: Actor {
     }
 
     /// Ends the daemon while settlements are written and dead letters still wait for room.
-    private func endBeforeLetters() {
+    private func endBeforeDeadLetters() {
         // Failed writes are retried after a second.
         for _ in 0..<record.number(0...3) {
             world.scheduler.advance(by: .seconds(1))
             for _ in 0..<3 { world.endTurn() }
         }
-        guard service?.gate.settlements.hasLetters == true else { return }
-        record.count(.diedBeforeLetters)
+        guard service?.gate.settlements.hasDeadLetters == true else { return }
+        record.count(.diedBeforeDeadLetters)
         world.die(.killed)
     }
 
@@ -115,7 +115,8 @@ final class Fillers: Actor {
     /// If dead letters fill all segments, no settlement can be written, so an operator must delete dead letters.
     func goOn() -> Bool {
         waits = service?.gate.settlements.isIdle == false ? waits + 1 : 0
-        guard waits == Fillers.patience, service?.gate.settlements.hasLetters == false, let client = world.idle() else {
+        guard waits == Fillers.patience, service?.gate.settlements.hasDeadLetters == false, let client = world.idle()
+        else {
             return false
         }
         askToPurge(client)
@@ -123,14 +124,14 @@ final class Fillers: Actor {
     }
 
     /// True if there is no room for dead letters, which are as large as their events.
-    var lacksRoomForLetters: Bool { waits > Fillers.patience && service?.gate.settlements.hasLetters == true }
+    var lacksRoomForDeadLetters: Bool { waits > Fillers.patience && service?.gate.settlements.hasDeadLetters == true }
 
     /// True if everything that waited for room is written, except dead letters.
-    var isQuiet: Bool { service?.gate.settlements.isIdle == true || lacksRoomForLetters }
+    var isQuiet: Bool { service?.gate.settlements.isIdle == true || lacksRoomForDeadLetters }
 
     /// Checks, after everything has ended, that events are accepted again.
     func expectRoom() {
-        guard !lacksRoomForLetters else { return }
+        guard !lacksRoomForDeadLetters else { return }
         purgeDeadLetters()
         for _ in 0..<5 {
             guard let client = world.idle() else { return }

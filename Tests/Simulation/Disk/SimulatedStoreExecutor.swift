@@ -156,14 +156,14 @@ final class SimulatedStoreExecutor: StoreExecutor {
     }
 
     /// Returns every readable dead letter.
-    func readAllLetters() -> [StoredDeadLetter] {
-        var (letters, query): ([StoredDeadLetter], DeadLetterQuery?) = ([], DeadLetterQuery(limit: 1_000))
+    func readAllDeadLetters() -> [StoredDeadLetter] {
+        var (deadLetters, query): ([StoredDeadLetter], DeadLetterQuery?) = ([], DeadLetterQuery(limit: 1_000))
         while let next = query, let page = try? engine?.readDeadLetters(next).get() {
-            letters += page.letters
+            deadLetters += page.deadLetters
             query?.after = page.next ?? 0
             if page.next == nil { query = nil }
         }
-        return letters
+        return deadLetters
     }
 
     /// The daemon has ended, and its thread with it.

@@ -43,9 +43,9 @@ final class WitnessedStore: EventStore {
     }
 
     var kind: String { store.kind }
-    var onLettersDropped: ([DispatcherNumber: Int]) -> Void {
-        get { store.onLettersDropped }
-        set { store.onLettersDropped = newValue }
+    var onDeadLettersDropped: ([DispatcherNumber: Int]) -> Void {
+        get { store.onDeadLettersDropped }
+        set { store.onDeadLettersDropped = newValue }
     }
 
     func open() throws(StoreFault) -> StoredState {
@@ -56,14 +56,14 @@ final class WitnessedStore: EventStore {
             ledger.rot?.found(state.warnings)
             throw .failed("the daemon is gone")
         }
-        disk.whileWell { opened(state, executor.readAll(), executor.readAllLetters()) }
+        disk.whileWell { opened(state, executor.readAll(), executor.readAllDeadLetters()) }
         return state
     }
 
     /// All dead letters, regardless of the disk's condition.
-    var allLetters: [StoredDeadLetter] { disk.whileWell { executor.readAllLetters() } }
+    var allDeadLetters: [StoredDeadLetter] { disk.whileWell { executor.readAllDeadLetters() } }
 
-    var letters: Tally { store.letters }
+    var deadLetterTally: Tally { store.deadLetterTally }
 
     func append(_ group: AppendGroup, then: @escaping (StoreFault?) -> Void) {
         ledger.asked(group)
@@ -77,11 +77,11 @@ final class WitnessedStore: EventStore {
 
     func write(_ changes: [StoreChange], then: @escaping (StoreFault?) -> Void) {
         ledger.note(changes)
-        ledger.letters.asked(changes, dead: ledger.dead)
+        ledger.deadLetters.asked(changes, dead: ledger.dead)
         store.write(
             changes,
             then: later { [ledger] fault in
-                ledger.letters.answered(changes, fault)
+                ledger.deadLetters.answered(changes, fault)
                 then(fault)
             })
     }
@@ -104,17 +104,17 @@ final class WitnessedStore: EventStore {
         store.readDeadLetters(
             query,
             then: later { [ledger] result in
-                if case .success(let page) = result { ledger.letters.read(page) }
+                if case .success(let page) = result { ledger.deadLetters.read(page) }
                 then(result)
             })
     }
 
     func purgeDeadLetters(_ query: DeadLetterQuery, then: @escaping (Result<Int, StoreFault>) -> Void) {
-        ledger.letters.purging(query)
+        ledger.deadLetters.purging(query)
         store.purgeDeadLetters(
             query,
             then: later { [self] result in
-                if !disk.isDown, executor.isOpen { ledger.letters.purged(query, try? result.get(), allLetters) }
+                if !disk.isDown, executor.isOpen { ledger.deadLetters.purged(query, try? result.get(), allDeadLetters) }
                 then(result)
             })
     }

@@ -44,9 +44,9 @@ final class DeadLetterOperator {
     func list(_ connection: SimulatedClient) {
         let before = book.written
         connection.ask("dead_letters.list", #"{"limit":1000}"#) { [self] result in
-            guard case .array(let letters)? = result?["dead_letters"] else { return }
+            guard case .array(let deadLetters)? = result?["dead_letters"] else { return }
             // Dead letters of a dropped dispatcher belong to no dispatcher, until that is written.
-            let keys = letters.compactMap(DeadLetterOperator.key)
+            let keys = deadLetters.compactMap(DeadLetterOperator.key)
             let told = Set(keys)
             // A dead letter with a damaged record is listed without its event.
             guard !book.mayRot else { return }
@@ -57,13 +57,13 @@ final class DeadLetterOperator {
             record.expect(missing.isEmpty, "\(missing) are letters, and not listed")
             let strange = told.filter { !book.isKnown($0) }
             record.expect(strange.isEmpty, "\(strange) are listed, and are no letters")
-            if !told.isEmpty { record.count(.lettersListed) }
+            if !told.isEmpty { record.count(.deadLettersListed) }
         }
     }
 
     private static func key(_ item: DataItem) -> DeadLetterKey? {
-        guard case .object(let letter) = item, let lane = letter["dispatcher"].flatMap(String.init(dataItem:)),
-            case .object(let event)? = letter["event"], let number = event["seq"].flatMap(Int.init(dataItem:))
+        guard case .object(let deadLetter) = item, let lane = deadLetter["dispatcher"].flatMap(String.init(dataItem:)),
+            case .object(let event)? = deadLetter["event"], let number = event["seq"].flatMap(Int.init(dataItem:))
         else { return nil }
         return DeadLetterKey(lane: lane, number: SequenceNumber(number))
     }

@@ -8,7 +8,7 @@ final class Operator: Actor {
     private let scheduler: SimulatedScheduler
     private let crowd: ClientFleet
     private let sides: [FarSide]
-    private let letters: DeadLetterOperator
+    private let deadLetters: DeadLetterOperator
     private let settings: SettingsOperator
     private let rules: RuleAccount?
     private let changesSettings: Bool
@@ -20,7 +20,7 @@ final class Operator: Actor {
         _ scene: Scene, _ file: ConfigurationFile?
     ) {
         (self.record, self.scheduler) = (record, scheduler)
-        letters = DeadLetterOperator(record, ledger.letters)
+        deadLetters = DeadLetterOperator(record, ledger.deadLetters)
         settings = SettingsOperator(record, sides, scene, ledger.orphans, file)
         changesSettings = scene.changesSettings
         rules = ledger.rules
@@ -32,7 +32,7 @@ final class Operator: Actor {
         connection = crowd.connectOperator()
         for side in sides { side.isOperated = { [weak connection] in connection?.isContent == false } }
         settings.lifeBegan(service)
-        letters.lifeBegan(service)
+        deadLetters.lifeBegan(service)
         for side in sides where side.isResumeKept {
             let barrier = service.gate.barrierSummaries.first { $0.identity.id == "ManualBarrier:\(side.id)" }
             let isOpen = barrier?.states.allSatisfy { $0.state == .open } ?? true
@@ -57,7 +57,7 @@ final class Operator: Actor {
         guard !there.isEmpty else { return [Act(5) { [settings] in settings.operate(connection) }] }
         return [
             Act(5) { [self] in operate(connection, record.pick(there)) },
-            Act(3) { [self] in letters.operate(connection, record.pick(there)) },
+            Act(3) { [self] in deadLetters.operate(connection, record.pick(there)) },
             Act(changesSettings ? settings.haste : 0) { [settings] in settings.operate(connection) },
         ] + (rules.map { [Act(3, changeRules($0, connection))] } ?? [])
     }
@@ -112,6 +112,6 @@ final class Operator: Actor {
         isCalm = true
         if let connection { settings.calmDown(connection) }
         for side in sides where !side.isGone { resume(side) }
-        if let connection { letters.list(connection) }
+        if let connection { deadLetters.list(connection) }
     }
 }

@@ -19,7 +19,7 @@ enum StoreAsk {
         case .write(let changes): .write(changes) { tell(.done($0)) }
         case .read(let number): .ask({ $0.read(after: number) }, then: { tell(.read($0)) })
         case .purgeDeadLetters(let query):
-            .ask(isAboutLetters: true, { $0.purgeDeadLetters(query) }, then: { tell(.purged($0)) })
+            .ask(isAboutDeadLetters: true, { $0.purgeDeadLetters(query) }, then: { tell(.purged($0)) })
         case .rekey: .ask({ $0.rekey(nil) }, then: { tell(.rekeyed($0)) })
         case .close: .close { tell(.closed) }
         }

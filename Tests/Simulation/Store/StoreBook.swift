@@ -18,8 +18,8 @@ struct StoreBook {
             (self.dispatcher, self.number) = (dispatcher, number)
         }
 
-        init(_ letter: StoredDeadLetter) {
-            self.init(dispatcher: letter.letter.dispatcher, number: letter.letter.sequenceNumber)
+        init(_ stored: StoredDeadLetter) {
+            self.init(dispatcher: stored.deadLetter.dispatcher, number: stored.deadLetter.sequenceNumber)
         }
     }
 
@@ -28,8 +28,8 @@ struct StoreBook {
     private(set) var events: [SequenceNumber: Perhaps<Offer>] = [:]
     /// All events that were ever offered under a number.
     private var offers: [SequenceNumber: [Offer]] = [:]
-    private(set) var letters: [DeadLetterKey: Perhaps<DeadLetter>] = [:]
-    private(set) var letterNumbers: [DeadLetterNumber: DeadLetterKey] = [:]
+    private(set) var deadLetters: [DeadLetterKey: Perhaps<DeadLetter>] = [:]
+    private(set) var deadLetterNumbers: [DeadLetterNumber: DeadLetterKey] = [:]
     private(set) var ids: [SequenceNumber: Perhaps<RecentIDs>] = [:]
     private(set) var kept: [String: Perhaps<[UInt8]>] = [:]
     /// The newest stored event.
@@ -56,7 +56,7 @@ struct StoreBook {
             self.ids[ids.lastSequenceNumber, default: Perhaps()].change(isDone) { _ in ids }
         }
         forgotten = max(forgotten, group.forgottenIDs)
-        for number in group.requeued { letterNumbers[number].map { removeLetter($0, isDone) } }
+        for number in group.requeued { deadLetterNumbers[number].map { removeDeadLetter($0, isDone) } }
         for event in group.chunk {
             let offer = Offer(record: event.record, route: event.route)
             events[event.sequenceNumber, default: Perhaps()].change(isDone) { _ in offer }
@@ -75,16 +75,16 @@ struct StoreBook {
             dispatchers[dispatcher.number, default: Perhaps()].change(isDone) { _ in dispatcher }
         case .forgetDispatcher(let number):
             dispatchers[number, default: Perhaps()].change(isDone) { _ in nil }
-            for key in letters.keys where key.dispatcher == number { removeLetter(key, isDone) }
+            for key in deadLetters.keys where key.dispatcher == number { removeDeadLetter(key, isDone) }
         case .settled(let number, let settled):
             dispatchers[number, default: Perhaps()].change(isDone) { known in
                 var next = known
                 next?.settled = settled
                 return next
             }
-        case .deadLetter(let letter):
-            let key = DeadLetterKey(dispatcher: letter.dispatcher, number: letter.sequenceNumber)
-            letters[key, default: Perhaps()].change(isDone) { _ in letter }
+        case .deadLetter(let deadLetter):
+            let key = DeadLetterKey(dispatcher: deadLetter.dispatcher, number: deadLetter.sequenceNumber)
+            deadLetters[key, default: Perhaps()].change(isDone) { _ in deadLetter }
         // Not used in these histories.
         case .limitDeadLetters: break
         case .trim(let through): trimmed = max(trimmed, through)
@@ -98,14 +98,16 @@ struct StoreBook {
     }
 
     mutating func purge(_ query: DeadLetterQuery, _ isDone: Bool) {
-        for (number, key) in letterNumbers {
-            guard case .some(let letter?) = letters[key]?.values.first(where: { $0 != nil }) else { continue }
-            if query.includes(StoredDeadLetter(number: number, letter: letter)) { removeLetter(key, isDone) }
+        for (number, key) in deadLetterNumbers {
+            guard case .some(let deadLetter?) = deadLetters[key]?.values.first(where: { $0 != nil }) else { continue }
+            if query.includes(StoredDeadLetter(number: number, deadLetter: deadLetter)) {
+                removeDeadLetter(key, isDone)
+            }
         }
     }
 
-    private mutating func removeLetter(_ key: DeadLetterKey, _ isDone: Bool) {
-        letters[key, default: Perhaps()].change(isDone) { _ in nil }
+    private mutating func removeDeadLetter(_ key: DeadLetterKey, _ isDone: Bool) {
+        deadLetters[key, default: Perhaps()].change(isDone) { _ in nil }
     }
 
     // MARK: Required contents
@@ -145,22 +147,22 @@ struct StoreBook {
 
     /// Checks dead letters that were read, and records their numbers.
     mutating func check(_ found: [StoredDeadLetter], _ record: Record) {
-        for letter in found {
-            let key = DeadLetterKey(letter)
+        for stored in found {
+            let key = DeadLetterKey(stored)
             record.insist(
-                letters[key]?.mayBe(letter.letter) == true,
-                "the letter \(letter.number), of \(key.number), is not one that was put aside")
-            let known = letterNumbers[letter.number]
-            record.insist(known == nil || known == key, "the number \(letter.number) is given to another letter")
+                deadLetters[key]?.mayBe(stored.deadLetter) == true,
+                "the letter \(stored.number), of \(key.number), is not one that was put aside")
+            let known = deadLetterNumbers[stored.number]
+            record.insist(known == nil || known == key, "the number \(stored.number) is given to another letter")
         }
         learn(found)
     }
 
     /// Forgets the numbers of dead letters, since the number of a lost one is given again.
-    mutating func forgetLetterNumbers() { letterNumbers = [:] }
+    mutating func forgetDeadLetterNumbers() { deadLetterNumbers = [:] }
 
     mutating func learn(_ found: [StoredDeadLetter]) {
-        for letter in found { letterNumbers[letter.number] = DeadLetterKey(letter) }
+        for stored in found { deadLetterNumbers[stored.number] = DeadLetterKey(stored) }
     }
 
     /// Checks the contents after a start, which are certain from then on.
@@ -170,7 +172,7 @@ struct StoreBook {
     ) {
         checkWhole(state, chunks, isLax, record)
         if isLax {
-            forgetLetterNumbers()
+            forgetDeadLetterNumbers()
             learn(table)
         } else {
             check(table, record)
@@ -233,7 +235,7 @@ struct StoreBook {
         }
         let keys = Set(table.map { DeadLetterKey($0) })
         record.insist(keys.count == table.count, "a letter is there twice")
-        for (key, letter) in letters where letter.isThere {
+        for (key, deadLetter) in deadLetters where deadLetter.isThere {
             record.insist(keys.contains(key), "the letter of \(key.number) for \(key.dispatcher) is lost")
         }
         let made = Set(state.dispatchers.map(\.number)).subtracting(dispatchers.keys)
@@ -250,6 +252,6 @@ struct StoreBook {
             found.map { ($0.sequenceNumber, Perhaps(Offer(record: $0.record, route: $0.route))) },
             uniquingKeysWith: { $1 })
         newest = state.lastSequenceNumber
-        letters = Dictionary(table.map { (DeadLetterKey($0), Perhaps($0.letter)) }) { $1 }
+        deadLetters = Dictionary(table.map { (DeadLetterKey($0), Perhaps($0.deadLetter)) }) { $1 }
     }
 }

@@ -69,11 +69,11 @@ final class StoreHistory {
             let state = try executor.open {}
             guard !disk.isDown else { return }
             isOpen = true
-            let (chunks, letters) = disk.whileWell { (executor.readAll(), executor.readAllLetters()) }
+            let (chunks, deadLetters) = disk.whileWell { (executor.readAll(), executor.readAllDeadLetters()) }
             record.note(
                 "started: \(state.lastSequenceNumber) is the last, dispatchers \(state.dispatchers.map(\.number).sorted()), "
-                    + "\(letters.count) letters")
-            queue.began(state, chunks, letters, record)
+                    + "\(deadLetters.count) letters")
+            queue.began(state, chunks, deadLetters, record)
         } catch {
             record.count(.startFailed)
             record.note("does not start: \(error.message)")
@@ -148,7 +148,8 @@ final class StoreHistory {
         guard !disk.isDown else { return }
         for news in news {
             record.insist(news.losses.quarantined == 0, "\(news.losses.quarantined) events are damaged")
-            record.insist(news.losses.droppedLetters.isEmpty, "letters are dropped: \(news.losses.droppedLetters)")
+            record.insist(
+                news.losses.droppedDeadLetters.isEmpty, "letters are dropped: \(news.losses.droppedDeadLetters)")
             for answer in news.answers { answer() }
         }
     }
@@ -169,17 +170,18 @@ final class StoreHistory {
 
     @discardableResult
     private func look() -> [StoredDeadLetter] {
-        let letters = disk.whileWell { executor.readAllLetters() }
-        queue.found(letters, record)
-        if !letters.isEmpty { record.count(.lettersListed) }
-        return letters
+        let deadLetters = disk.whileWell { executor.readAllDeadLetters() }
+        queue.found(deadLetters, record)
+        if !deadLetters.isEmpty { record.count(.deadLettersListed) }
+        return deadLetters
     }
 
     private func readDeadLetters() {
-        let letters = look()
-        guard !letters.isEmpty, record.oneIn(2) else { return }
-        var query = DeadLetterQuery(dispatcher: record.oneIn(2) ? letters[0].letter.dispatcher : nil, limit: .max)
-        query.through = letters[record.number(0...letters.count - 1)].number
+        let deadLetters = look()
+        guard !deadLetters.isEmpty, record.oneIn(2) else { return }
+        var query = DeadLetterQuery(
+            dispatcher: record.oneIn(2) ? deadLetters[0].deadLetter.dispatcher : nil, limit: .max)
+        query.through = deadLetters[record.number(0...deadLetters.count - 1)].number
         ask(.purgeDeadLetters(query))
     }
 
@@ -290,7 +292,7 @@ extension StoreChange {
         switch self {
         case .settled(let number, let settled):
             "\(number) at \(settled.position) \(settled.ranges.map { "\($0.lowerBound)-\($0.upperBound)" })"
-        case .deadLetter(let letter): "letter of \(letter.sequenceNumber) for \(letter.dispatcher)"
+        case .deadLetter(let deadLetter): "letter of \(deadLetter.sequenceNumber) for \(deadLetter.dispatcher)"
         case .dispatcher(let dispatcher): "\(dispatcher.id) at \(dispatcher.position)"
         default: "\(self)"
         }

@@ -36,7 +36,7 @@ struct StoreQueue {
     /// Events that were dead-lettered.
     private var dead: Set<StoreBook.DeadLetterKey> = []
     /// Numbers of dead letters that were read and probably still exist.
-    private var letters: [DeadLetterNumber] = []
+    private var deadLetters: [DeadLetterNumber] = []
     /// The possible sizes of events, in bytes.
     private let sizes: [Int]
     /// The end of the previous life.
@@ -85,7 +85,7 @@ struct StoreQueue {
         settled = Dictionary(uniqueKeysWithValues: state.dispatchers.map { ($0.number, $0.settled) })
         lastDispatcher = max(lastDispatcher, state.dispatchers.map(\.number).max() ?? 0)
         lastRoute = max(lastRoute, state.routes.keys.max() ?? 0)
-        letters = table.map(\.number)
+        deadLetters = table.map(\.number)
         if !said.isEmpty { saidBefore = said }
         said = []
     }
@@ -99,7 +99,7 @@ struct StoreQueue {
         waiting = []
         guard case .powerless = end else { return }
         for (asked, _) in unsynced { asked.enter(into: &safeBook, isDone: false) }
-        safeBook.forgetLetterNumbers()
+        safeBook.forgetDeadLetterNumbers()
         (unsynced, self.end) = ([], end)
     }
 
@@ -133,7 +133,9 @@ struct StoreQueue {
         let sample = AppendGroup.sample(
             events, size: record.pick(sizes), newRoutes: newRoutes, recentIDs: hasIDs ? ids : nil)
         var requeued: [DeadLetterNumber] = []
-        if !letters.isEmpty, record.oneIn(6) { requeued = [letters.remove(at: record.number(0...letters.count - 1))] }
+        if !deadLetters.isEmpty, record.oneIn(6) {
+            requeued = [deadLetters.remove(at: record.number(0...deadLetters.count - 1))]
+        }
         let group = sample.with(
             behind: newestOnItsWay ?? book.newest, initialState: initialState,
             forgottenIDs: record.oneIn(20) ? SequenceNumber(record.number(0...Int(book.newest))) : 0, requeued: requeued
@@ -188,7 +190,7 @@ struct StoreQueue {
         var changes = [StoreChange.settled(number, next)]
         let died = StoreBook.DeadLetterKey(dispatcher: number, number: position)
         if position > known.position, record.oneIn(3), dead.insert(died).inserted {
-            changes.append(.deadLetter(letter(died, record)))
+            changes.append(.deadLetter(deadLetter(died, record)))
         }
         if record.oneIn(3) { changes = allSettled + changes.dropFirst() + [trim] } else { said.append(changes) }
         return .write(changes)
@@ -216,7 +218,7 @@ struct StoreQueue {
         return .write(record.oneIn(3) ? allSettled + [trim] : [.settled(number, next)])
     }
 
-    private func letter(_ key: StoreBook.DeadLetterKey, _ record: Record) -> DeadLetter {
+    private func deadLetter(_ key: StoreBook.DeadLetterKey, _ record: Record) -> DeadLetter {
         DeadLetter(
             dispatcher: key.dispatcher, sequenceNumber: key.number, reason: .maxAttempts, status: 503, answer: "busy",
             attempts: 3, firstFailedAt: Timestamp(milliseconds: 5), diedAt: Timestamp(milliseconds: 6),
@@ -306,7 +308,7 @@ struct StoreQueue {
     mutating func found(_ table: [StoredDeadLetter], _ record: Record) {
         book.check(table, record)
         safeBook.learn(table)
-        letters = table.map(\.number)
+        deadLetters = table.map(\.number)
     }
 
     mutating func answered(_ outcome: StoreAnswer, _ record: Record) {
@@ -327,7 +329,7 @@ struct StoreQueue {
             if fault == nil { for case .forgetDispatcher(let number) in changes { givenUp.remove(number) } }
         case (.purge, .purged(let result)):
             let count = try? result.get()
-            if count ?? 0 > 0 { record.count(.lettersPurged) }
+            if count ?? 0 > 0 { record.count(.deadLettersPurged) }
             finish(asked, isDone: count != nil)
         case (.read, .read(.success(let chunk))):
             lastRead = chunk

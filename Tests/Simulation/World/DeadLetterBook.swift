@@ -43,8 +43,8 @@ final class DeadLetterBook {
         (self.record, self.lane) = (record, lane)
     }
 
-    private func key(_ letter: DeadLetter) -> DeadLetterKey {
-        DeadLetterKey(lane: lane(letter.dispatcher), number: letter.sequenceNumber)
+    private func key(_ deadLetter: DeadLetter) -> DeadLetterKey {
+        DeadLetterKey(lane: lane(deadLetter.dispatcher), number: deadLetter.sequenceNumber)
     }
 
     /// Returns the number under which an event was first accepted.
@@ -64,7 +64,7 @@ final class DeadLetterBook {
     func asked(_ changes: [StoreChange], dead: @autoclosure () -> Set<DeadLetterKey>) {
         for change in changes {
             switch change {
-            case .deadLetter(let letter): asked.insert(key(letter))
+            case .deadLetter(let deadLetter): asked.insert(key(deadLetter))
             case .forgetDispatcher(let number): forgotten(lane(number), dead())
             default: break
             }
@@ -88,29 +88,30 @@ final class DeadLetterBook {
             asked.subtract(forgetting)
             forgetting = []
         }
-        for case .deadLetter(let letter) in changes where !gone.contains(key(letter)) || asked.contains(key(letter)) {
-            record.expect(asked.remove(key(letter)) != nil, "a letter about \(key(letter)) is written twice")
-            written.insert(key(letter))
+        for case .deadLetter(let deadLetter) in changes
+        where !gone.contains(key(deadLetter)) || asked.contains(key(deadLetter)) {
+            record.expect(asked.remove(key(deadLetter)) != nil, "a letter about \(key(deadLetter)) is written twice")
+            written.insert(key(deadLetter))
         }
     }
 
     func read(_ page: StoredDeadLetterPage) {
-        for letter in page.letters { known[letter.number] = letter }
+        for stored in page.deadLetters { known[stored.number] = stored }
     }
 
     /// Records events that go to the store, some of which may be requeued dead letters, in the same order.
     func asked(_ group: AppendGroup) {
-        var letters = group.requeued.compactMap { known[$0] }[...]
-        record.expect(letters.count == group.requeued.count, "letters are requeued that nobody read")
+        var deadLetters = group.requeued.compactMap { known[$0] }[...]
+        record.expect(deadLetters.count == group.requeued.count, "letters are requeued that nobody read")
         for event in group.chunk {
             (firsts[event.sequenceNumber], returning[event.sequenceNumber]) = (nil, nil)
-            guard let letter = letters.first, letter.letter.event?.id == event.id else { continue }
-            letters.removeFirst()
-            returning[event.sequenceNumber] = key(letter.letter)
-            firsts[event.sequenceNumber] = first(letter.letter.sequenceNumber)
+            guard let stored = deadLetters.first, stored.deadLetter.event?.id == event.id else { continue }
+            deadLetters.removeFirst()
+            returning[event.sequenceNumber] = key(stored.deadLetter)
+            firsts[event.sequenceNumber] = first(stored.deadLetter.sequenceNumber)
         }
         record.expect(
-            letters.isEmpty, "\(letters.map(\.number)) are said to be requeued, and their events are not there")
+            deadLetters.isEmpty, "\(deadLetters.map(\.number)) are said to be requeued, and their events are not there")
     }
 
     func answered(_ group: AppendGroup, _ fault: StoreFault?) {
@@ -134,7 +135,7 @@ final class DeadLetterBook {
     ///   - table: The remaining dead letters.
     func purged(_ query: DeadLetterQuery, _ count: Int?, _ table: [StoredDeadLetter]) {
         purging = nil
-        let deleted = written.subtracting(table.map { key($0.letter) })
+        let deleted = written.subtracting(table.map { key($0.deadLetter) })
         // Dead letters of a dropped dispatcher may be gone with the dispatcher, unreported so far. The dispatcher may
         // exist again under another number, which the query then refers to.
         let certain = deleted.subtracting(forgetting)
@@ -143,7 +144,7 @@ final class DeadLetterBook {
         record.expect(
             count.map { (certain.count...deleted.count).contains($0) } ?? true,
             "\(count ?? 0) letters are deleted, and \(deleted) are gone")
-        if !deleted.isEmpty { record.count(.lettersPurged) }
+        if !deleted.isEmpty { record.count(.deadLettersPurged) }
         written.subtract(deleted)
         gone.formUnion(deleted)
         purged += min(count ?? deleted.count, deleted.count)
@@ -170,7 +171,7 @@ final class DeadLetterBook {
         _ table: [StoredDeadLetter], queued: [String: Set<SequenceNumber>], dead: Set<DeadLetterKey>,
         damaged: Set<SequenceNumber>, after end: LifeEnd, isLax: Bool
     ) {
-        let found = Set(table.map { key($0.letter) })
+        let found = Set(table.map { key($0.deadLetter) })
         let isQueued = { (key: DeadLetterKey) in queued[key.lane]?.contains(key.number) == true }
         record.expect(found.count == table.count, "two letters are about the same event")
         let doubled = found.filter(isQueued)
@@ -189,7 +190,7 @@ final class DeadLetterBook {
             record.expect(
                 undone && gone.contains(key), "there is a letter about \(key), which was deleted or never dead")
         }
-        if !found.isEmpty { record.count(.lettersKept) }
+        if !found.isEmpty { record.count(.deadLettersKept) }
         known = [:]
         (written, asked, requeued, returning, purging) = (found, [], 0, [:], nil)
         (forgetting, forgotten, returned, mayBePurged) = ([], [], [], [])
@@ -214,7 +215,7 @@ final class DeadLetterBook {
 
     /// Checks the dead letters at the end.
     func check(_ table: [StoredDeadLetter], dead: Set<DeadLetterKey>, counted: Int) {
-        let found = Set(table.map { key($0.letter) })
+        let found = Set(table.map { key($0.deadLetter) })
         record.expect(found == written, "there are letters about \(found), not about \(written)")
         record.expect(asked.isEmpty, "letters about \(asked) are not written down")
         let missing = dead.subtracting(found).subtracting(gone)

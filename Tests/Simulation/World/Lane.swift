@@ -18,10 +18,10 @@ final class Lane {
     var damaged: () -> Set<SequenceNumber> = { [] }
     /// Called when the daemon has dead-lettered an event for its retry age (Behaviour D9).
     var agedOut: (SequenceNumber) -> Void = { _ in }
-    let letters: DeadLetterBook
+    let deadLetters: DeadLetterBook
 
-    init(id: String, record: Record, ages: Ages, letters: DeadLetterBook) {
-        (self.id, self.record, self.ages, self.letters) = (id, record, ages, letters)
+    init(id: String, record: Record, ages: Ages, deadLetters: DeadLetterBook) {
+        (self.id, self.record, self.ages, self.deadLetters) = (id, record, ages, deadLetters)
     }
 
     /// True if the dispatcher does not exist at first.

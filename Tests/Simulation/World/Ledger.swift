@@ -18,7 +18,7 @@ final class Ledger {
     var rot: Rot?
     /// The model of removed dispatchers.
     var orphans: Orphans?
-    private(set) lazy var letters = DeadLetterBook(record) { [unowned self] in ids[$0] ?? "\($0)" }
+    private(set) lazy var deadLetters = DeadLetterBook(record) { [unowned self] in ids[$0] ?? "\($0)" }
     let record: Record
 
     /// - Parameter book: The initial rules, if there are any.
@@ -37,7 +37,7 @@ final class Ledger {
 
     func lane(_ id: String) -> Lane {
         if let lane = lanes[id] { return lane }
-        let lane = Lane(id: id, record: record, ages: ages, letters: letters)
+        let lane = Lane(id: id, record: record, ages: ages, deadLetters: deadLetters)
         lane.damaged = { [unowned self] in rot?.damaged ?? [] }
         lanes[id] = lane
         return lane
@@ -56,8 +56,8 @@ final class Ledger {
             ids[dispatcher.number] = dispatcher.id
             orphans?.stored(dispatcher)
         }
-        for case .deadLetter(let letter) in changes where letter.reason == .maxRetryAge {
-            ids[letter.dispatcher].map { lane($0).agedOut(letter.sequenceNumber) }
+        for case .deadLetter(let deadLetter) in changes where deadLetter.reason == .maxRetryAge {
+            ids[deadLetter.dispatcher].map { lane($0).agedOut(deadLetter.sequenceNumber) }
         }
     }
 
@@ -68,18 +68,18 @@ final class Ledger {
             orphans?.stored(dispatcher)
         }
         ages.asked(group.chunk)
-        letters.asked(group)
+        deadLetters.asked(group)
         rot?.asked(group)
         for event in group.chunk {
             let (number, lanes) = (event.sequenceNumber, wanted(event.route))
             unanswered[number] = lanes
-            rules?.stored(event, for: lanes, isRequeued: letters.first(number) != number)
+            rules?.stored(event, for: lanes, isRequeued: deadLetters.first(number) != number)
         }
         rules?.groupAsked()
     }
 
     func answered(_ group: AppendGroup, _ fault: StoreFault?) {
-        letters.answered(group, fault)
+        deadLetters.answered(group, fault)
         rot?.answered(group, fault)
         guard fault == nil else { return }
         for event in group.chunk {
@@ -126,7 +126,7 @@ final class Ledger {
             lane.reopened(
                 Set(found.map(\.number)), lost: lost[id] ?? 0, unanswered: Set(perhaps), after: end, isLax: isLax)
         }
-        letters.reopened(
+        deadLetters.reopened(
             table, queued: lanes.mapValues(\.waiting), dead: dead, damaged: rot?.damaged ?? [], after: end, isLax: isLax
         )
         let newly = Set(events.map(\.number)).subtracting(safe)
@@ -177,7 +177,7 @@ final class Ledger {
 
     /// Checks the dead letters at the end.
     func check(_ table: [StoredDeadLetter], counted: Int) {
-        letters.check(table, dead: dead, counted: counted)
+        deadLetters.check(table, dead: dead, counted: counted)
     }
 
     /// Checks the number of pending events that a start computes from summaries.

@@ -5,7 +5,7 @@ enum Situation: String, CaseIterable {
     case duplicate, cutLine, garbage, lineTooLong, batch, halfClosed, lostClient
     case tooManyConnections, slowReader, pausedReading, groupFull
     case diedAtTurnover, segmentBegun, segmentForgotten, segmentCopied, logRecovered, copyAmbushed
-    case writtenAtOnce, syncedAhead, storeHeld, diskFilled, diedFull, diedBeforeLetters, refusedByFullDisk
+    case writtenAtOnce, syncedAhead, storeHeld, diskFilled, diedFull, diedBeforeDeadLetters, refusedByFullDisk
     case queueFull, ioError, syncFailed
     case syncSlow, answeredInSync, sentInSync, activatedInSync
     case killed, powerLost, diedInACall, startFailed, stoppedInOrder, endForgotten, unansweredKept
@@ -17,7 +17,7 @@ enum Situation: String, CaseIterable {
     case barrierRefused, barrierTimedOut, barrierLost
     case slept, expired, waitedOut, scaleBent, clockUpset, clockUnset, clockAhead
     case streamInParts, streamLate, streamCut
-    case lettersListed, lettersKept, lettersPurged, requeued, requeueCut
+    case deadLettersListed, deadLettersKept, deadLettersPurged, requeued, requeueCut
     case dispatcherRemoved, dispatcherBack, barrierSet, settingsRefused
     case held, answeredTwice, peeked, rollCalled
     case barrierClosed, barrierOfAnother, barrierLeft, barrierKept, barrierListed, exceptionListed
@@ -40,7 +40,7 @@ enum Situation: String, CaseIterable {
     static let ofStores: [Situation] = [
         .segmentBegun, .segmentForgotten, .segmentCopied, .logRecovered, .writtenAtOnce, .syncedAhead, .diskFilled,
         .ioError, .syncFailed, .killed, .powerLost, .startFailed, .stoppedInOrder, .unansweredKept, .unpacked,
-        .lettersListed, .lettersPurged, .requeued,
+        .deadLettersListed, .deadLettersPurged, .requeued,
     ]
 }
 

@@ -54,7 +54,7 @@ final class World {
         ledger.rot = scene.rot.map { Rot($0, record) }
         ledger.rot?.isNeeded = { [unowned ledger] number in ledger.lanes.values.contains { $0.waiting.contains(number) }
         }
-        ledger.letters.mayRot = scene.rot != nil
+        ledger.deadLetters.mayRot = scene.rot != nil
         record.isLax = { [weak ledger] in ledger?.rot?.isWild == true }
         workSide = WorkSide(ledger.lane("w"), scene.workTerms, record, scheduler)
         streamSide = scene.streamTerms.map { [scheduler] in StreamSide(ledger.lane("s"), $0, record, scheduler) }
@@ -65,7 +65,7 @@ final class World {
             record, crowd, sides, workSide, isDiskSound: scene.rot == nil)
         let nature = Nature(record, scheduler, ledger.ages, sides)
         // A daemon that retries to write dead letters without room delays nothing else, so it does not count as busy.
-        nature.isDiskBusy = { [unowned self] in !store.executor.isIdle && fillers?.lacksRoomForLetters != true }
+        nature.isDiskBusy = { [unowned self] in !store.executor.isIdle && fillers?.lacksRoomForDeadLetters != true }
         let people = Operator(record, scheduler, crowd, sides, ledger, scene, file)
         actors = [
             crowd, Destinations(record, sides), people,
@@ -202,9 +202,9 @@ final class World {
         let disk = SimulatedDisk(platter, record)
         let isLax = if case .powerless = lastEnd { scene.durability == .normal } else { false }
         store = WitnessedStore(disk, scene, scheduler, ledger) {
-            [unowned self] state, found, letters in
+            [unowned self] state, found, deadLetters in
             ledger.reopened(
-                state, found, letters, lost: lost, after: lastEnd, isLax: isLax || !wasWell && lastEnd == .stopped)
+                state, found, deadLetters, lost: lost, after: lastEnd, isLax: isLax || !wasWell && lastEnd == .stopped)
             ledger.ages.opened(state, isKept: lastEnd == .stopped && wasWell)
             (lost, lastEnd) = ([:], .killed)
         }
@@ -340,11 +340,11 @@ final class World {
         }
         record.expect(isQuiet, "something is stuck: \(stuck)")
         for actor in actors { actor.check() }
-        if fillers?.lacksRoomForLetters != true {
-            ledger.check(store.allLetters, counted: service?.gate.counts.all[.requeued] ?? 0)
+        if fillers?.lacksRoomForDeadLetters != true {
+            ledger.check(store.allDeadLetters, counted: service?.gate.counts.all[.requeued] ?? 0)
         }
         // Events dead-lettered for their age are known only by their dead letters, which may still wait for room.
-        let isKnown = fillers?.lacksRoomForLetters != true || scene.patience.mostAge == nil
+        let isKnown = fillers?.lacksRoomForDeadLetters != true || scene.patience.mostAge == nil
         for side in sides where isKnown && !side.isGone && !side.lane.isPatchy {
             let summary = service?.gate.dispatcherSummaries.first { $0.id == side.lane.id }
             side.lane.check(summary?.counters)

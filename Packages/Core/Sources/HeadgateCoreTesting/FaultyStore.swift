@@ -36,7 +36,7 @@ public final class FaultyStore: EventStore {
     /// The number of reads, including failed ones.
     public private(set) var readCount = 0
     /// The number of reads of pages of dead letters.
-    public private(set) var letterReadCount = 0
+    public private(set) var deadLetterReadCount = 0
     public private(set) var isClosed = false
 
     private let scheduler: any Scheduler
@@ -49,10 +49,10 @@ public final class FaultyStore: EventStore {
     }
 
     public var kind: String { memory.kind }
-    public var letters: Tally { memory.letters }
-    public var onLettersDropped: ([DispatcherNumber: Int]) -> Void {
-        get { memory.onLettersDropped }
-        set { memory.onLettersDropped = newValue }
+    public var deadLetterTally: Tally { memory.deadLetterTally }
+    public var onDeadLettersDropped: ([DispatcherNumber: Int]) -> Void {
+        get { memory.onDeadLettersDropped }
+        set { memory.onDeadLettersDropped = newValue }
     }
 
     public func open() throws(StoreFault) -> StoredState {
@@ -114,7 +114,7 @@ public final class FaultyStore: EventStore {
     public func readDeadLetters(
         _ query: DeadLetterQuery, then: @escaping (Result<StoredDeadLetterPage, StoreFault>) -> Void
     ) {
-        letterReadCount += 1
+        deadLetterReadCount += 1
         if holdsReads { return heldReads.append { [self] in readDeadLetters(query, then: then) } }
         guard let readFault else { return memory.readDeadLetters(query, then: then) }
         scheduler.soon { then(.failure(readFault)) }
@@ -146,9 +146,10 @@ public final class FaultyStore: EventStore {
     }
 
     public func erase(
-        _ events: [SequenceNumber], _ letters: [DeadLetterNumber], then: @escaping (Result<Void, StoreFault>) -> Void
+        _ events: [SequenceNumber], _ deadLetters: [DeadLetterNumber],
+        then: @escaping (Result<Void, StoreFault>) -> Void
     ) {
-        memory.erase(events, letters, then: then)
+        memory.erase(events, deadLetters, then: then)
     }
 
     public func removeErasedBytes(then: @escaping (Result<Bool, StoreFault>) -> Void) {

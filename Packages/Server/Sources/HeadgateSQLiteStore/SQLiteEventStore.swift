@@ -12,9 +12,9 @@ public final class SQLiteEventStore: EventStore {
     public let kind = "sqlite"
 
     @exclusivity(unchecked) public private(set) var diskBytes = 0
-    @exclusivity(unchecked) public private(set) var letters = Tally.zero
+    @exclusivity(unchecked) public private(set) var deadLetterTally = Tally.zero
     public var syncing: Histogram { syncTimes.withLock { $0 } }
-    @exclusivity(unchecked) public var onLettersDropped: ([DispatcherNumber: Int]) -> Void = { _ in }
+    @exclusivity(unchecked) public var onDeadLettersDropped: ([DispatcherNumber: Int]) -> Void = { _ in }
     /// Called on the scheduler with the number of events that were found damaged and left out (Behaviour Q8).
     @exclusivity(unchecked) public var onQuarantine: (Int) -> Void = { _ in }
 
@@ -39,7 +39,7 @@ public final class SQLiteEventStore: EventStore {
         guard worker == nil else { throw .failed("the store is already open") }
         let (tables, state) = try SQLiteOpening(options: options).run()
         tables.noteSync = { [syncTimes] nanoseconds in syncTimes.withLock { $0.record(nanoseconds) } }
-        letters = state.letters
+        deadLetterTally = state.deadLetterTally
         let worker = SQLiteWorker(tables) { [post, door] answers in
             post { door.store?.deliver(answers) ?? answers.answerWithoutStore() }
         }
@@ -106,9 +106,9 @@ public final class SQLiteEventStore: EventStore {
     }
 
     private func deliver(_ answers: SQLiteAnswers) {
-        (letters, diskBytes) = (answers.letters, answers.diskBytes)
+        (deadLetterTally, diskBytes) = (answers.deadLetterTally, answers.diskBytes)
         if answers.lost > 0 { onQuarantine(answers.lost) }
-        if !answers.droppedLetters.isEmpty { onLettersDropped(answers.droppedLetters) }
+        if !answers.droppedDeadLetters.isEmpty { onDeadLettersDropped(answers.droppedDeadLetters) }
         for answer in answers.list { answer() }
     }
 }

@@ -21,7 +21,7 @@ struct SQLiteState {
         state.kept = try kept()
         state.recentIDs = try recentIDs(most: mostIDs)
         state.dispatchers = try dispatchers(through: state.lastSequenceNumber)
-        state.letters = try letterTally()
+        state.deadLetterTally = try deadLetterTally()
         for dispatcher in state.dispatchers {
             state.unsettled[dispatcher.number] = try unsettled(dispatcher, state.routes)
         }
@@ -96,7 +96,7 @@ struct SQLiteState {
         return dispatchers
     }
 
-    func letterTally() throws(SQLiteError) -> Tally {
+    func deadLetterTally() throws(SQLiteError) -> Tally {
         Tally(
             events: Int(try connection.integer("SELECT count(*) FROM dead_letters")),
             bytes: Int(try connection.integer("SELECT coalesce(sum(size), 0) FROM dead_letters")))
@@ -187,7 +187,7 @@ extension StoredDeadLetter {
         let record = row.blob(10)
         self.init(
             number: row.integer(0),
-            letter: DeadLetter(
+            deadLetter: DeadLetter(
                 dispatcher: DispatcherNumber(truncatingIfNeeded: row.integer(1)), sequenceNumber: row.integer(2),
                 reason: reason, status: row.isNull(4) ? nil : Int(row.integer(4)),
                 answer: row.isNull(8) ? nil : row.text(8), attempts: Int(row.integer(5)),
@@ -200,7 +200,7 @@ extension StoredDeadLetter {
 extension DeadLetterQuery {
     /// The numbers as an array in JSON, the form in which SQLite takes a list.
     var numbersAsJSON: String? {
-        letters.map { "[" + $0.map(String.init).joined(separator: ",") + "]" }
+        numbers.map { "[" + $0.map(String.init).joined(separator: ",") + "]" }
     }
 }
 

@@ -15,7 +15,7 @@ final class SQLiteTables {
     private var lastAppended: SequenceNumber
     /// Told how long each commit took that was synced, in nanoseconds.
     var noteSync: (Int64) -> Void = { _ in }
-    private(set) var letterTally: Tally
+    private(set) var deadLetterTally: Tally
     private var dropped: [DispatcherNumber: Int] = [:]
     /// Events that cannot be read, so that each is counted once.
     private var lost: Set<SequenceNumber> = []
@@ -30,7 +30,7 @@ final class SQLiteTables {
 
     init(_ connection: SQLiteConnection, _ options: SQLiteOptions, _ state: StoredState) {
         (self.connection, self.options) = (connection, options)
-        (lastAppended, letterTally) = (state.lastSequenceNumber, state.letters)
+        (lastAppended, deadLetterTally) = (state.lastSequenceNumber, state.deadLetterTally)
         trimThrough = state.dispatchers.map(\.position).min()
         file = options.fileSystem == nil ? SQLiteFile(options.path) : nil
     }
@@ -55,14 +55,14 @@ final class SQLiteTables {
     }
 
     private func transact(_ changes: [SQLiteChange]) -> StoreFault? {
-        let (tally, start) = (letterTally, SQLiteTables.now)
+        let (tally, start) = (deadLetterTally, SQLiteTables.now)
         var dropped: [DispatcherNumber: Int] = [:]
         do throws(SQLiteError) {
             try connection.transaction { () throws(SQLiteError) in
                 for change in changes { try apply(change, &dropped) }
             }
         } catch {
-            letterTally = tally
+            deadLetterTally = tally
             return error.fault
         }
         if options.isSynced { noteSync(SQLiteTables.now - start) }
@@ -113,7 +113,7 @@ final class SQLiteTables {
             try connection.run("INSERT INTO kept VALUES (?, ?) ON CONFLICT DO NOTHING", .text(name), .blob(value))
         }
         for event in group.chunk { try insert(EventPieces(event)) }
-        try deleteLetters(group.requeued)
+        try deleteDeadLetters(group.requeued)
         if let ids = group.recentIDs { try insert(ids) }
         if group.forgottenIDs > 0 { try forgetIDs(through: group.forgottenIDs) }
         try note("last_seq", group.chunk.lastSequenceNumber)
@@ -152,12 +152,12 @@ final class SQLiteTables {
         case .forgetDispatcher(let number):
             try connection.run("DELETE FROM dispatchers WHERE number = ?", .integer(number))
             try connection.run("DELETE FROM dead_letters WHERE dispatcher = ?", .integer(number))
-            try countLetters()
+            try countDeadLetters()
         case .settled(let number, let settled):
             try connection.run(
                 "UPDATE dispatchers SET position = ?, settled = ? WHERE number = ?", .integer(settled.position),
                 .text(SQLiteLists.text(settled.ranges)), .integer(number))
-        case .deadLetter(let letter): try insert(letter)
+        case .deadLetter(let deadLetter): try insert(deadLetter)
         case .limitDeadLetters(let bounds): try limitDeadLetters(to: bounds, &dropped)
         case .forgetRoutes(let numbers):
             for number in numbers { try connection.run("DELETE FROM routes WHERE number = ?", .integer(number)) }
@@ -263,7 +263,7 @@ final class SQLiteTables {
     }
 
     /// Returns the events that were found damaged and the dead letters that made room since this was last called.
-    func takeLosses() -> (lost: Int, droppedLetters: [DispatcherNumber: Int]) {
+    func takeLosses() -> (lost: Int, droppedDeadLetters: [DispatcherNumber: Int]) {
         defer { (untoldLosses, dropped) = (0, [:]) }
         return (untoldLosses, dropped)
     }
@@ -274,29 +274,31 @@ final class SQLiteTables {
 
     // MARK: Dead letters
 
-    private func insert(_ letter: DeadLetter) throws(SQLiteError) {
+    private func insert(_ deadLetter: DeadLetter) throws(SQLiteError) {
         try connection.run(
             """
             INSERT INTO dead_letters (dispatcher, seq, reason, status, attempts, first_failed_at, died_at, size, answer,
                 checksum, record) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-            """, .integer(letter.dispatcher), .integer(letter.sequenceNumber), .text(letter.reason.rawValue),
-            .optional(letter.status), .integer(letter.attempts), .integer(letter.firstFailedAt.milliseconds),
-            .integer(letter.diedAt.milliseconds), .integer(letter.record.count), .optional(letter.answer),
-            .number(SQLiteChecksum.of(letter.record)), .blob(letter.record))
-        letterTally += Tally(events: 1, bytes: letter.record.count)
+            """, .integer(deadLetter.dispatcher), .integer(deadLetter.sequenceNumber),
+            .text(deadLetter.reason.rawValue),
+            .optional(deadLetter.status), .integer(deadLetter.attempts),
+            .integer(deadLetter.firstFailedAt.milliseconds),
+            .integer(deadLetter.diedAt.milliseconds), .integer(deadLetter.record.count), .optional(deadLetter.answer),
+            .number(SQLiteChecksum.of(deadLetter.record)), .blob(deadLetter.record))
+        deadLetterTally += Tally(events: 1, bytes: deadLetter.record.count)
     }
 
-    private func deleteLetters(_ numbers: [DeadLetterNumber]) throws(SQLiteError) {
+    private func deleteDeadLetters(_ numbers: [DeadLetterNumber]) throws(SQLiteError) {
         guard !numbers.isEmpty else { return }
         for number in numbers { try connection.run("DELETE FROM dead_letters WHERE letter = ?", .integer(number)) }
-        try countLetters()
+        try countDeadLetters()
     }
 
-    /// Drops the oldest letters until the others are within bounds; the newest stays in any case.
+    /// Drops the oldest dead letters until the others are within bounds; the newest stays in any case.
     private func limitDeadLetters(to bounds: DeadLetterLimits, _ dropped: inout [DispatcherNumber: Int])
         throws(SQLiteError)
     {
-        while letterTally.events > 1, bounds.isExceeded(by: letterTally) {
+        while deadLetterTally.events > 1, bounds.isExceeded(by: deadLetterTally) {
             var (number, dispatcher, size): (Int64, Int64, Int64) = (0, 0, 0)
             try connection.query("SELECT letter, dispatcher, size FROM dead_letters ORDER BY letter LIMIT 1") {
                 row throws(SQLiteError) in
@@ -305,12 +307,12 @@ final class SQLiteTables {
             }
             try connection.run("DELETE FROM dead_letters WHERE letter = ?", .integer(number))
             dropped[DispatcherNumber(truncatingIfNeeded: dispatcher), default: 0] += 1
-            letterTally -= Tally(events: 1, bytes: Int(size))
+            deadLetterTally -= Tally(events: 1, bytes: Int(size))
         }
     }
 
-    private func countLetters() throws(SQLiteError) {
-        letterTally = try SQLiteState(connection).letterTally()
+    private func countDeadLetters() throws(SQLiteError) {
+        deadLetterTally = try SQLiteState(connection).deadLetterTally()
     }
 
     /// The condition of a query, with its values as ?1 to ?4.
@@ -330,8 +332,8 @@ final class SQLiteTables {
                 """, .integer(query.after), .integer(query.through), .optional(query.dispatcher),
                 .optional(query.numbersAsJSON)
             ) { row throws(SQLiteError) in
-                guard let letter = StoredDeadLetter(row) else { return true }
-                return page.take(letter, query)
+                guard let deadLetter = StoredDeadLetter(row) else { return true }
+                return page.take(deadLetter, query)
             }
             return page
         }
@@ -349,7 +351,7 @@ final class SQLiteTables {
                     .optional(query.numbersAsJSON), .integer(query.limit))
                 count = Int(try connection.integer("SELECT changes()"))
             }
-            try countLetters()
+            try countDeadLetters()
             return count
         }
     }

@@ -21,11 +21,11 @@ enum SQLiteJob: @unchecked Sendable {
 /// `@unchecked`: as ``SQLiteJob``.
 struct SQLiteAnswers: @unchecked Sendable {
     var list: [() -> Void] = []
-    var letters = Tally.zero
+    var deadLetterTally = Tally.zero
     var diskBytes = 0
     /// The number of events that were found damaged.
     var lost = 0
-    var droppedLetters: [DispatcherNumber: Int] = [:]
+    var droppedDeadLetters: [DispatcherNumber: Int] = [:]
 
     init(_ answer: @escaping () -> Void) { list = [answer] }
 
@@ -99,8 +99,8 @@ final class SQLiteWorker: @unchecked Sendable {
         SQLiteWorker.commit(&changes, tables, &answers)
         if !jobs.isEmpty { tables.resumeChores() }
         tables.doSomeChores()
-        (answers.letters, answers.diskBytes) = (tables.letterTally, tables.diskBytes)
-        (answers.lost, answers.droppedLetters) = tables.takeLosses()
+        (answers.deadLetterTally, answers.diskBytes) = (tables.deadLetterTally, tables.diskBytes)
+        (answers.lost, answers.droppedDeadLetters) = tables.takeLosses()
         if !jobs.isEmpty { report(answers) }
     }
 

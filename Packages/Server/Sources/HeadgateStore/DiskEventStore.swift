@@ -17,7 +17,7 @@ public final class DiskEventStore: EventStore {
     /// The retained events.
     public var retained: RetainedEvents { sizes.retained }
     /// The number of dead letters, and the bytes of their events (Behaviour D10).
-    public var letters: Tally { sizes.letters }
+    public var deadLetterTally: Tally { sizes.deadLetterTally }
     /// The sizes that the engine reported last.
     @exclusivity(unchecked) private var sizes = StoreSizes()
     /// The keys under which the files are; nil if the store has no keys (Behaviour C2).
@@ -28,7 +28,7 @@ public final class DiskEventStore: EventStore {
     @exclusivity(unchecked) public var onQuarantine: (Int) -> Void = { _ in }
     /// Called on the scheduler after files were taken away and recreated, with the most events that may be lost.
     @exclusivity(unchecked) public var onRenewal: (Int) -> Void = { _ in }
-    @exclusivity(unchecked) public var onLettersDropped: ([DispatcherNumber: Int]) -> Void = { _ in }
+    @exclusivity(unchecked) public var onDeadLettersDropped: ([DispatcherNumber: Int]) -> Void = { _ in }
 
     private let post: @Sendable (@escaping @Sendable () -> Void) -> Void
     private let door: SchedulerDoor
@@ -78,7 +78,7 @@ public final class DiskEventStore: EventStore {
         let (executor, state) = try opening { [door, post] in
             post { door.store?.takeNews() }
         }
-        (self.executor, sizes.letters, isClosing) = (executor, state.letters, false)
+        (self.executor, sizes.deadLetterTally, isClosing) = (executor, state.deadLetterTally, false)
         return state
     }
 
@@ -107,16 +107,16 @@ public final class DiskEventStore: EventStore {
     public func readDeadLetters(
         _ query: DeadLetterQuery, then: @escaping (Result<StoredDeadLetterPage, StoreFault>) -> Void
     ) {
-        ask(then, isAboutLetters: true) { $0.readDeadLetters(query) }
+        ask(then, isAboutDeadLetters: true) { $0.readDeadLetters(query) }
     }
 
     public func purgeDeadLetters(_ query: DeadLetterQuery, then: @escaping (Result<Int, StoreFault>) -> Void) {
-        ask(then, isAboutLetters: true) { $0.purgeDeadLetters(query) }
+        ask(then, isAboutDeadLetters: true) { $0.purgeDeadLetters(query) }
     }
 
     /// Rewinds a dispatcher. Later appends and changes wait for the rewind, because it counts the events of its moment.
     public func rewind(_ request: RewindRequest, then: @escaping (Result<RewindOutcome, StoreFault>) -> Void) {
-        ask(then, isAboutLetters: true) { $0.rewind(request) }
+        ask(then, isAboutDeadLetters: true) { $0.rewind(request) }
     }
 
     public let canEncrypt = true
@@ -128,9 +128,10 @@ public final class DiskEventStore: EventStore {
 
     /// Records an erasure. Later changes wait for it, because it means the dead letters of its moment.
     public func erase(
-        _ events: [SequenceNumber], _ letters: [DeadLetterNumber], then: @escaping (Result<Void, StoreFault>) -> Void
+        _ events: [SequenceNumber], _ deadLetters: [DeadLetterNumber],
+        then: @escaping (Result<Void, StoreFault>) -> Void
     ) {
-        ask(then, isAboutLetters: true) { $0.erase(events, letters) }
+        ask(then, isAboutDeadLetters: true) { $0.erase(events, deadLetters) }
     }
 
     public func removeErasedBytes(then: @escaping (Result<Bool, StoreFault>) -> Void) {
@@ -172,10 +173,10 @@ public final class DiskEventStore: EventStore {
     // MARK: Requests and answers
 
     private func ask<Value>(
-        _ then: @escaping (Result<Value, StoreFault>) -> Void, isAboutLetters: Bool = false,
+        _ then: @escaping (Result<Value, StoreFault>) -> Void, isAboutDeadLetters: Bool = false,
         _ work: @escaping (LogEngine) -> Result<Value, StoreFault>
     ) {
-        ask(.ask(isAboutLetters: isAboutLetters, work, then: then)) { then(.failure($0)) }
+        ask(.ask(isAboutDeadLetters: isAboutDeadLetters, work, then: then)) { then(.failure($0)) }
     }
 
     /// - Parameter refuse: answers if the store is not open. It is called later, like all answers.
@@ -195,7 +196,7 @@ public final class DiskEventStore: EventStore {
         let losses = news.losses
         if losses.quarantined > 0 { onQuarantine(losses.quarantined) }
         if let lost = losses.renewed { onRenewal(lost) }
-        if !losses.droppedLetters.isEmpty { onLettersDropped(losses.droppedLetters) }
+        if !losses.droppedDeadLetters.isEmpty { onDeadLettersDropped(losses.droppedDeadLetters) }
         for answer in news.answers { answer() }
     }
 }

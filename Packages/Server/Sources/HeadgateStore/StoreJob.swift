@@ -9,17 +9,18 @@ enum StoreJob: @unchecked Sendable {
     /// Makes changes, all or none.
     case write([StoreChange], then: (StoreFault?) -> Void = { _ in })
     /// Reads or deletes something else. The work returns the closure that answers with its result.
-    case ask(isAboutLetters: Bool, (LogEngine) -> () -> Void)
+    case ask(isAboutDeadLetters: Bool, (LogEngine) -> () -> Void)
     /// The last job. It is answered when the data directory is free.
     case close(then: () -> Void = {})
 
     /// A job that reads or deletes something.
-    /// - Parameter isAboutLetters: true if the job means the dead letters of its moment, so that later changes have to wait for it.
+    /// - Parameter isAboutDeadLetters: true if the job means the dead letters of its moment, so that later changes
+    ///   have to wait for it.
     static func ask<Value>(
-        isAboutLetters: Bool = false, _ work: @escaping (LogEngine) -> Result<Value, StoreFault>,
+        isAboutDeadLetters: Bool = false, _ work: @escaping (LogEngine) -> Result<Value, StoreFault>,
         then: @escaping (Result<Value, StoreFault>) -> Void
     ) -> StoreJob {
-        .ask(isAboutLetters: isAboutLetters) { engine in
+        .ask(isAboutDeadLetters: isAboutDeadLetters) { engine in
             let result = work(engine)
             return { then(result) }
         }
@@ -51,7 +52,7 @@ struct StoreNews: @unchecked Sendable {
 /// The sizes of a store that the scheduler knows.
 struct StoreSizes: Equatable {
     /// The number of dead letters, and the bytes of their events (Behaviour D10).
-    var letters = Tally.zero
+    var deadLetterTally = Tally.zero
     /// The bytes of the store's files.
     var diskBytes = 0
     var retained = RetainedEvents.none

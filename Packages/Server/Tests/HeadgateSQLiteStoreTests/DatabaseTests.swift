@@ -172,7 +172,7 @@ struct DatabaseTests {
         let before = try Data(contentsOf: URL(fileURLWithPath: scene.options.path))
         let verification = SQLiteVerification(path: scene.options.path)
         let report = try verification.run()
-        #expect((report.events, report.damaged, report.letters) == (3, 1, 0))
+        #expect((report.events, report.damaged, report.deadLetters) == (3, 1, 0))
         #expect(try verification.holdsAnything())
         #expect(try Data(contentsOf: URL(fileURLWithPath: scene.options.path)) == before)
         try scene.open()

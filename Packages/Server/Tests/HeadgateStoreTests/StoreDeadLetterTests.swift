@@ -16,7 +16,7 @@ struct StoreDeadLetterTests {
         try scene.answer { scene.store.purgeDeadLetters(query, then: $0) }.get()
     }
 
-    /// Puts letters of dispatchers 1 and 2 aside, in turn.
+    /// Puts dead letters of dispatchers 1 and 2 aside, in turn.
     private func bury(_ numbers: ClosedRange<SequenceNumber>) {
         for number in numbers {
             let record = Groups.of(number...number).chunk.bytes
@@ -30,15 +30,15 @@ struct StoreDeadLetterTests {
         var purged: [Int] = []
         var read: [SequenceNumber] = []
         let all = DeadLetterQuery(limit: 9)
-        let purge = StoreJob.ask(isAboutLetters: true) {
+        let purge = StoreJob.ask(isAboutDeadLetters: true) {
             $0.purgeDeadLetters(all)
         } then: { result in
             purged.append((try? result.get()) ?? -1)
         }
-        let list = StoreJob.ask(isAboutLetters: true) {
+        let list = StoreJob.ask(isAboutDeadLetters: true) {
             $0.readDeadLetters(all)
         } then: { result in
-            read = (try? result.get().letters.map(\.letter.sequenceNumber)) ?? []
+            read = (try? result.get().deadLetters.map(\.deadLetter.sequenceNumber)) ?? []
         }
         engine.carryOut([
             .write([.deadLetter(.sample(1))]), purge, .write([.deadLetter(.sample(2))]), list,
@@ -48,7 +48,7 @@ struct StoreDeadLetterTests {
         }
         #expect(read == [2])
         #expect(purged == [1])
-        #expect(try engine.readDeadLetters(all).get().letters.map(\.letter.sequenceNumber) == [2, 3])
+        #expect(try engine.readDeadLetters(all).get().deadLetters.map(\.deadLetter.sequenceNumber) == [2, 3])
     }
 
     @Test("D10: a dead letter is deleted in the commit that queues its event, and stays if that fails")
@@ -57,27 +57,27 @@ struct StoreDeadLetterTests {
         bury(1...3)
         let group = Groups.of(4...5, newRoutes: [1: [1]])
         #expect(scene.append(group.with(requeued: [1, 3])) == nil)
-        #expect(try read(DeadLetterQuery(limit: 9)).letters.map(\.number) == [2])
+        #expect(try read(DeadLetterQuery(limit: 9)).deadLetters.map(\.number) == [2])
         // A group that goes on from one that is not there cannot be.
         #expect(scene.append(Groups.of(6...6).with(behind: 90, requeued: [2])) != nil)
         #expect(try scene.reopen().lastSequenceNumber == 5)
-        #expect(try read(DeadLetterQuery(limit: 9)).letters.map(\.number) == [2])
+        #expect(try read(DeadLetterQuery(limit: 9)).deadLetters.map(\.number) == [2])
     }
 
     @Test("D10: the store counts its dead letters, also after a start")
     func kept() throws {
         try scene.open()
         bury(1...3)
-        let each = scene.store.letters.bytes / 3
-        #expect(scene.store.letters == Tally(events: 3, bytes: 3 * each) && each > 0)
+        let each = scene.store.deadLetters.bytes / 3
+        #expect(scene.store.deadLetters == Tally(events: 3, bytes: 3 * each) && each > 0)
         #expect(try purge(DeadLetterQuery(limit: 2)) == 2)
-        #expect(scene.store.letters == Tally(events: 1, bytes: each))
+        #expect(scene.store.deadLetters == Tally(events: 1, bytes: each))
         bury(4...5)
         scene.write(.limitDeadLetters(DeadLetterLimits(count: 2)))
-        #expect(try read(DeadLetterQuery(limit: 9)).letters.map(\.number) == [4, 5])
-        #expect(scene.store.letters == Tally(events: 2, bytes: 2 * each))
-        #expect(try scene.reopen().letters == Tally(events: 2, bytes: 2 * each))
-        #expect(scene.store.letters == Tally(events: 2, bytes: 2 * each))
+        #expect(try read(DeadLetterQuery(limit: 9)).deadLetters.map(\.number) == [4, 5])
+        #expect(scene.store.deadLetters == Tally(events: 2, bytes: 2 * each))
+        #expect(try scene.reopen().deadLetters == Tally(events: 2, bytes: 2 * each))
+        #expect(scene.store.deadLetters == Tally(events: 2, bytes: 2 * each))
     }
 
     @Test("D10: a closed store says so")

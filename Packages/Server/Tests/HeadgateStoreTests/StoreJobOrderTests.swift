@@ -27,9 +27,9 @@ private struct JobRun {
     private let seed: UInt64
     private var random: SeededRandom
     private var lastNumber: SequenceNumber = 0
-    /// The numbers that are stored, and those of the letters.
+    /// The numbers that are stored, and those of the dead letters.
     private var stored: [SequenceNumber] = []
-    private var letters: [SequenceNumber] = []
+    private var deadLetters: [SequenceNumber] = []
     /// The answers to the jobs of a turn.
     private let answers = JobAnswers()
     /// The last events of groups, stored or not.
@@ -69,7 +69,7 @@ private struct JobRun {
             return (.append(group, then: answers.done), isStored ? "done" : "failed")
         case 4..<6:
             lastNumber += 1
-            letters.append(lastNumber)
+            deadLetters.append(lastNumber)
             return (.write([.deadLetter(.sample(lastNumber))], then: answers.done), "done")
         case 6:
             let position = SequenceNumber.random(in: 0...lastNumber, using: &random)
@@ -86,16 +86,17 @@ private struct JobRun {
             )
         case 8:
             let query = DeadLetterQuery(limit: 1_000)
-            let job = answers.ask({ $0.readDeadLetters(query) }, isAboutLetters: true) { page in
-                "letters \(page.letters.map(\.letter.sequenceNumber))"
+            let job = answers.ask({ $0.readDeadLetters(query) }, isAboutDeadLetters: true) { page in
+                "letters \(page.deadLetters.map(\.deadLetter.sequenceNumber))"
             }
-            return (job, "letters \(letters)")
+            return (job, "letters \(deadLetters)")
         default:
-            let count = min(letters.count, Int.random(in: 1...3, using: &random))
-            letters.removeFirst(count)
+            let count = min(deadLetters.count, Int.random(in: 1...3, using: &random))
+            deadLetters.removeFirst(count)
             let query = DeadLetterQuery(limit: max(1, count))
             return (
-                answers.ask({ $0.purgeDeadLetters(query) }, isAboutLetters: true) { "purged \($0)" }, "purged \(count)"
+                answers.ask({ $0.purgeDeadLetters(query) }, isAboutDeadLetters: true) { "purged \($0)" },
+                "purged \(count)"
             )
         }
     }
@@ -113,10 +114,10 @@ private final class JobAnswers {
     func done(_ fault: StoreFault?) { texts.append(fault == nil ? "done" : "failed") }
 
     func ask<Value>(
-        _ work: @escaping (LogEngine) -> Result<Value, StoreFault>, isAboutLetters: Bool = false,
+        _ work: @escaping (LogEngine) -> Result<Value, StoreFault>, isAboutDeadLetters: Bool = false,
         _ text: @escaping (Value) -> String
     ) -> StoreJob {
-        .ask(isAboutLetters: isAboutLetters, work) { [self] result in
+        .ask(isAboutDeadLetters: isAboutDeadLetters, work) { [self] result in
             if case .success(let value) = result { texts.append(text(value)) } else { texts.append("unexpected") }
         }
     }

@@ -44,12 +44,12 @@ struct StoreRoomTests {
     }
 
     private func numbers(_ scene: StoreScene) throws -> [SequenceNumber] {
-        try scene.answer { scene.store.readDeadLetters(DeadLetterQuery(limit: 100), then: $0) }.get().letters
-            .map(\.letter.sequenceNumber)
+        try scene.answer { scene.store.readDeadLetters(DeadLetterQuery(limit: 100), then: $0) }.get().deadLetters
+            .map(\.deadLetter.sequenceNumber)
     }
 
     @Test("D10, O4: dead letters that are dropped to make room are reported, by dispatcher, once")
-    func droppedLetters() throws {
+    func droppedDeadLetters() throws {
         let scene = StoreScene()
         let bounds = StoreChange.limitDeadLetters(DeadLetterLimits(count: 3))
         try scene.open()
@@ -57,19 +57,19 @@ struct StoreRoomTests {
         scene.write(.deadLetter(.sample(4, dispatcher: 2)), .deadLetter(.sample(5)), bounds)
         scene.write(.deadLetter(.sample(6)), .deadLetter(.sample(7)), bounds)
         _ = try scene.reopen()
-        #expect(scene.droppedLetters == [1: 3, 2: 1])
+        #expect(scene.droppedDeadLetters == [1: 3, 2: 1])
         scene.close()
-        #expect(scene.droppedLetters == [1: 3, 2: 1], "what a start finds was told before")
+        #expect(scene.droppedDeadLetters == [1: 3, 2: 1], "what a start finds was told before")
     }
 
     @Test("D10: a dead letter keeps all that is known of it")
     func deadLetter() throws {
         let scene = StoreScene()
         try scene.open()
-        let letter = DeadLetter.sample(7, dispatcher: 3, record: Array("{\"a\":1}".utf8))
-        scene.write(.deadLetter(letter))
+        let deadLetter = DeadLetter.sample(7, dispatcher: 3, record: Array("{\"a\":1}".utf8))
+        scene.write(.deadLetter(deadLetter))
         _ = try scene.reopen()
         let page = try scene.answer { scene.store.readDeadLetters(DeadLetterQuery(limit: 9), then: $0) }.get()
-        #expect(page.letters == [StoredDeadLetter(number: 1, letter: letter)])
+        #expect(page.deadLetters == [StoredDeadLetter(number: 1, deadLetter: deadLetter)])
     }
 }

@@ -53,9 +53,9 @@ struct StoreStateTests {
         scene.write(.deadLetter(.sample(1, dispatcher: 1)), .deadLetter(.sample(2, dispatcher: 2)))
         scene.write(.forgetDispatcher(1))
         #expect(try scene.reopen().dispatchers.map(\.number) == [2])
-        let letters = try scene.answer { scene.store.readDeadLetters(DeadLetterQuery(limit: 9), then: $0) }.get()
-            .letters
-        #expect(letters.map(\.letter.dispatcher) == [2])
+        let deadLetters = try scene.answer { scene.store.readDeadLetters(DeadLetterQuery(limit: 9), then: $0) }.get()
+            .deadLetters
+        #expect(deadLetters.map(\.deadLetter.dispatcher) == [2])
     }
 
     @Test("Q3: a changed dispatcher is read in its latest state")

@@ -8,7 +8,7 @@ import Testing
 struct StoreVerificationTests {
     let scene = StoreScene()
 
-    /// Three groups for a dispatcher that has settled none, and a letter; the store is closed.
+    /// Three groups for a dispatcher that has settled none, and a dead letter; the store is closed.
     private func fill() throws {
         try scene.open()
         scene.append(Groups.of(1...3, newRoutes: [1: [1]]))

@@ -79,14 +79,14 @@ extension PeekedEvents {
 
 extension DeadLetterPage {
     var object: DataObject {
-        ["dead_letters": .array(letters.map { .object($0.object) }), "next": .count(next)]
+        ["dead_letters": .array(deadLetters.map { .object($0.object) }), "next": .count(next)]
     }
 }
 
 extension ListedDeadLetter {
     fileprivate var object: DataObject {
         [
-            "letter": .count(letter), "dispatcher": .string(dispatcher), "reason": .string(reason),
+            "letter": .count(number), "dispatcher": .string(dispatcher), "reason": .string(reason),
             "status": .count(status), "answer": .text(answer), "attempts": .count(attempts),
             "first_failed_at": .time(firstFailedAt), "died_at": .time(diedAt),
             "event": event.map { .object($0) } ?? .null,

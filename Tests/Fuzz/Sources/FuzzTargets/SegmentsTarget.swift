@@ -82,7 +82,7 @@ enum SegmentsTarget {
             position = chunk.lastSequenceNumber
         }
         if case .success(let page) = engine.readDeadLetters(DeadLetterQuery(limit: 10)) {
-            for letter in page.letters { _ = letter.letter.event?.json(attempt: 1) }
+            for stored in page.deadLetters { _ = stored.deadLetter.event?.json(attempt: 1) }
         }
         _ = engine.log.losses.take()
     }

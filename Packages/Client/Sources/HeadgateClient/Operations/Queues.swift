@@ -35,8 +35,9 @@ extension HeadgateClient {
     /// Returns dead letters, the oldest first (Behaviour D10).
     /// - Parameters:
     ///   - dispatcher: only those of one dispatcher; nil is all.
-    ///   - after: only letters after this number.
-    ///   - limit: the greatest number of letters, up to 1000; large events may be fewer. Nil is the daemon's default.
+    ///   - after: only dead letters after this number.
+    ///   - limit: the greatest number of dead letters, up to 1000; large events may be fewer. Nil is the
+    ///     daemon's default.
     ///   - deadline: the longest wait; nil waits for ever.
     public func deadLetters(
         of dispatcher: String? = nil, after: Int? = nil, limit: Int? = nil, deadline: Duration? = nil
@@ -53,33 +54,33 @@ extension HeadgateClient {
     /// events.
     /// - Parameters:
     ///   - dispatcher: only those of one dispatcher; nil is all.
-    ///   - letters: only those of these numbers; nil is all.
+    ///   - numbers: only those of these numbers; nil is all.
     ///   - deadline: the longest wait; nil waits for ever.
     /// - Returns: the number of queued events.
     @discardableResult
     public func requeueDeadLetters(
-        of dispatcher: String? = nil, _ letters: [Int]? = nil, deadline: Duration? = nil
+        of dispatcher: String? = nil, _ numbers: [Int]? = nil, deadline: Duration? = nil
     ) async throws -> Int {
-        try await member("count", of: "dead_letters.requeue", selection(dispatcher, letters), deadline)
+        try await member("count", of: "dead_letters.requeue", selection(dispatcher, numbers), deadline)
     }
 
     /// Deletes dead letters.
     /// - Parameters:
     ///   - dispatcher: only those of one dispatcher; nil is all.
-    ///   - letters: only those of these numbers; nil is all.
+    ///   - numbers: only those of these numbers; nil is all.
     ///   - deadline: the longest wait; nil waits for ever.
-    /// - Returns: the number of deleted letters.
+    /// - Returns: the number of deleted dead letters.
     @discardableResult
     public func purgeDeadLetters(
-        of dispatcher: String? = nil, _ letters: [Int]? = nil, deadline: Duration? = nil
+        of dispatcher: String? = nil, _ numbers: [Int]? = nil, deadline: Duration? = nil
     ) async throws -> Int {
-        try await member("count", of: "dead_letters.purge", selection(dispatcher, letters), deadline)
+        try await member("count", of: "dead_letters.purge", selection(dispatcher, numbers), deadline)
     }
 
-    private func selection(_ dispatcher: String?, _ letters: [Int]?) -> DataObject {
+    private func selection(_ dispatcher: String?, _ numbers: [Int]?) -> DataObject {
         var params: DataObject = [:]
         params["dispatcher"] = dispatcher.map { .string($0) }
-        params["letters"] = letters.map { .array($0.map { .number(DataNumber($0)) }) }
+        params["letters"] = numbers.map { .array($0.map { .number(DataNumber($0)) }) }
         return params
     }
 }
@@ -103,8 +104,8 @@ public struct PeekedEvents: Sendable, Equatable {
 
 /// A page of dead letters, the oldest first (Protocol, `dead_letters.list`).
 public struct DeadLetterPage: Sendable, Equatable {
-    /// The letters of this page.
-    public let letters: [ListedDeadLetter]
+    /// The dead letters of this page.
+    public let deadLetters: [ListedDeadLetter]
     /// The value of `after` for the next page; nil on the last page.
     public let next: Int?
 
@@ -113,15 +114,15 @@ public struct DeadLetterPage: Sendable, Equatable {
         guard let entries = result.get(key: "dead_letters", as: [DataObject].self) else {
             throw .badAnswer("the result of dead_letters.list has no dead_letters")
         }
-        letters = entries.map(ListedDeadLetter.init)
+        deadLetters = entries.map(ListedDeadLetter.init)
         next = result.get(key: "next")
     }
 }
 
 /// A dead letter as the daemon lists it (Protocol, `dead_letters.list`).
 public struct ListedDeadLetter: Sendable, Equatable {
-    /// The letter's number, for requeueing and purging.
-    public let letter: Int
+    /// The dead letter's number, for requeueing and purging.
+    public let number: Int
     /// The id of the dispatcher that dead-lettered the event.
     public let dispatcher: String
     /// The reason, one of the words of Behaviour D10.
@@ -141,7 +142,7 @@ public struct ListedDeadLetter: Sendable, Equatable {
 
     /// Reads an entry of `dead_letters.list`. Missing members are empty.
     public init(_ entry: DataObject) {
-        letter = entry.get(key: "letter") ?? 0
+        number = entry.get(key: "letter") ?? 0
         dispatcher = entry.get(key: "dispatcher") ?? ""
         reason = entry.get(key: "reason") ?? ""
         status = entry.get(key: "status")

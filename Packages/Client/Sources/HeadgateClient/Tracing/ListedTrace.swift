@@ -33,7 +33,7 @@ public struct ListedTrace: Sendable, Equatable {
         /// The ids of the barriers that block it.
         public let blockedBy: [String]
         /// The number of its dead letter.
-        public let letter: Int?
+        public let deadLetter: Int?
         /// True if a rewind made the event pending again (Behaviour R2).
         public let isReplayed: Bool
 
@@ -45,7 +45,7 @@ public struct ListedTrace: Sendable, Equatable {
             lastError = entry.get(key: "last_error")
             ahead = entry.get(key: "ahead")
             blockedBy = entry.get(key: "blocked_by") ?? []
-            letter = entry.get(key: "letter")
+            deadLetter = entry.get(key: "letter")
             isReplayed = entry.get(key: "replayed") ?? false
         }
     }

@@ -54,7 +54,7 @@ private final class Export {
         static let dead = List(method: "dead_letters.list", limit: 1000) { answer in
             let page = try DeadLetterPage(answer)
             let entries: [DataObject] = answer.get(key: "dead_letters") ?? []
-            return (entries.map(ExportedLetter.event), page.next)
+            return (entries.map(ExportedDeadLetter.event), page.next)
         }
     }
 
@@ -115,11 +115,11 @@ private final class Export {
 }
 
 /// Makes the exported form of a dead letter.
-enum ExportedLetter {
+enum ExportedDeadLetter {
     /// Returns the event with the member `dead_letter`. If the event is damaged, only that member is left.
-    static func event(_ letter: DataObject) -> DataObject {
-        var event: DataObject = letter.get(key: "event") ?? [:]
-        var rest = letter
+    static func event(_ deadLetter: DataObject) -> DataObject {
+        var event: DataObject = deadLetter.get(key: "event") ?? [:]
+        var rest = deadLetter
         rest["event"] = nil
         event["dead_letter"] = .object(rest)
         return event

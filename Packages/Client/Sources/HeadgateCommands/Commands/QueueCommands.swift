@@ -82,10 +82,10 @@ extension Command {
     }
 
     private static func ask(_ invocation: Invocation, _ method: String, _ command: String) throws -> DataObject {
-        let letters = try invocation.arguments.numbers(as: "LETTER", of: command)
+        let deadLetters = try invocation.arguments.numbers(as: "LETTER", of: command)
         var params = DataObject()
         params["dispatcher"] = invocation.arguments.value(dispatcher).map { .string($0) }
-        if !letters.isEmpty { params["letters"] = .array(letters) }
+        if !deadLetters.isEmpty { params["letters"] = .array(deadLetters) }
         return try invocation.ask([Question(method: method, params: params)])[0]
     }
 
@@ -132,27 +132,27 @@ struct DeadLetterText {
     let clock: WallClock
     let style: Style
 
-    /// Returns the letters as a table, oldest first, and the command that shows the next ones.
+    /// Returns the dead letters as a table, oldest first, and the command that shows the next ones.
     func list(_ page: DeadLetterPage) -> String {
-        guard !page.letters.isEmpty else { return "There are no dead letters.\n" }
+        guard !page.deadLetters.isEmpty else { return "There are no dead letters.\n" }
         var table = Table([
             .init("LETTER", isNumeric: true), .init("DISPATCHER"), .init("REASON"), .init("STATUS", isNumeric: true),
             .init("ATTEMPTS", isNumeric: true), .init("DEAD SINCE"), .init("EVENT"), .init("ID"), .init("LAST ANSWER"),
         ])
-        for letter in page.letters { table.add(row(letter)) }
+        for deadLetter in page.deadLetters { table.add(row(deadLetter)) }
         guard let next = page.next else { return table.text(style) }
         return table.text(style) + "\nThere are more: `headgate dead-letters --after \(next)` shows them.\n"
     }
 
-    private func row(_ letter: ListedDeadLetter) -> [Table.Cell] {
-        let event = letter.event ?? [:]
+    private func row(_ deadLetter: ListedDeadLetter) -> [Table.Cell] {
+        let event = deadLetter.event ?? [:]
         return [
-            .init(String(letter.letter)), .init(letter.dispatcher, .strong), .init(letter.reason, .bad),
-            .init(letter.status.map(String.init) ?? "–"), .init(letter.attempts),
-            .init(letter.diedAt.map(clock.text) ?? "–"),
-            letter.event == nil ? .init("damaged", .bad) : .init(event.get(key: "event") ?? ""),
+            .init(String(deadLetter.number)), .init(deadLetter.dispatcher, .strong), .init(deadLetter.reason, .bad),
+            .init(deadLetter.status.map(String.init) ?? "–"), .init(deadLetter.attempts),
+            .init(deadLetter.diedAt.map(clock.text) ?? "–"),
+            deadLetter.event == nil ? .init("damaged", .bad) : .init(event.get(key: "event") ?? ""),
             .init(event.get(key: "id") ?? ""),
-            .init(TextWidth.cut(letter.answer ?? "", to: QueueText.dataWidth), .faint),
+            .init(TextWidth.cut(deadLetter.answer ?? "", to: QueueText.dataWidth), .faint),
         ]
     }
 }

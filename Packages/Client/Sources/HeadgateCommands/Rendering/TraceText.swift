@@ -38,7 +38,7 @@ struct TraceText {
         case "pending": return waiting(trace)
         case "in_flight": return "in flight: sent\(when)\(attempts(trace)).\(failed(trace))"
         case "delivered": return "delivered\(when)\(attempts(trace)).\(failed(trace))"
-        case "dead": return "dead-lettered\(when)\(attempts(trace)).\(failed(trace)) \(letter(trace))"
+        case "dead": return "dead-lettered\(when)\(attempts(trace)).\(failed(trace)) \(deadLetter(trace))"
         case "expired": return "expired\(when)\(attempts(trace)).\(failed(trace))"
         case "evicted": return "evicted\(when) to make room for newer events\(attempts(trace)).\(failed(trace))"
         case "erased": return "erased\(when) by an operator\(attempts(trace)).\(failed(trace))"
@@ -80,10 +80,10 @@ struct TraceText {
         trace.lastError.map { " Last error: \($0)." } ?? ""
     }
 
-    private func letter(_ trace: ListedTrace.DispatcherTrace) -> String {
-        guard let letter = trace.letter else {
+    private func deadLetter(_ trace: ListedTrace.DispatcherTrace) -> String {
+        guard let deadLetter = trace.deadLetter else {
             return "Its dead letter no longer exists: it was requeued, purged or expired."
         }
-        return "It is dead letter \(letter): `headgate dead-letters requeue \(letter)` requeues it."
+        return "It is dead letter \(deadLetter): `headgate dead-letters requeue \(deadLetter)` requeues it."
     }
 }

@@ -101,12 +101,12 @@ import Testing
     @Test(
         "Q3: a requeue that leaves dead letters behind says so, and exits with 1",
         arguments: [(["7", "9"], 1, 0, 1), (["7", "9"], 2, 0, 0), ([], 0, 1, 1), ([], 0, 0, 0), ([], 3, 1, 0)])
-    func incompleteRequeue(letters: [String], count: Int, left: Int, code: Int32) async throws {
+    func incompleteRequeue(deadLetters: [String], count: Int, left: Int, code: Int32) async throws {
         try await withDaemon { daemon in
             await daemon.answer("dead_letters.requeue", with: ["count": .number(DataNumber(count))])
             let rest = (0..<left).map { DataItem.object(["letter": .number(DataNumber($0))]) }
             await daemon.answer("dead_letters.list", with: ["dead_letters": .array(rest)])
-            let run = try await ToolRun.run(["dead-letters", "requeue"] + letters, on: daemon)
+            let run = try await ToolRun.run(["dead-letters", "requeue"] + deadLetters, on: daemon)
             #expect(run.exitCode.rawValue == code, "\(run.errors)")
             #expect(run.errors.contains("not requeued") == (code == 1))
         }

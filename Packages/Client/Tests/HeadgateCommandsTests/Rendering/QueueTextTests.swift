@@ -26,7 +26,7 @@ import Testing
     }
 
     @Test("D10: dead letters are shown in a table, with reason and time")
-    func letters() throws {
+    func deadLetters() throws {
         let words = DeadLetterText(clock: Fixed.clock, style: Fixed.style)
         let page = try DeadLetterPage([
             "dead_letters": [

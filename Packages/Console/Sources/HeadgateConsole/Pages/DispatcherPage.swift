@@ -17,7 +17,7 @@ struct DispatcherPage {
     /// The content that is read when the page is opened.
     struct Contents {
         var waiting: PeekedEvents?
-        var letters: DeadLetterPage?
+        var deadLetters: DeadLetterPage?
         var settings: DataObject?
     }
 
@@ -31,7 +31,7 @@ struct DispatcherPage {
         <div id="attempts">\(attempts)</div></section>
         \(controls)
         <section aria-labelledby="waiting-title"><h2 id="waiting-title">Pending events</h2>\(waiting(contents))</section>
-        <section aria-labelledby="letters-title"><h2 id="letters-title">Dead letters</h2>\(letters(contents))</section>
+        <section aria-labelledby="letters-title"><h2 id="letters-title">Dead letters</h2>\(deadLetters(contents))</section>
         <section aria-labelledby="settings-title"><h2 id="settings-title">Settings</h2>\(settings(contents))</section>
 
         """
@@ -102,9 +102,9 @@ struct DispatcherPage {
         return EventTables.waiting(waiting, for: dispatcher.id, clock)
     }
 
-    private func letters(_ contents: Contents) -> HTML {
-        guard let letters = contents.letters else { return Self.unknown }
-        return EventTables.letters(letters, of: dispatcher.id, clock)
+    private func deadLetters(_ contents: Contents) -> HTML {
+        guard let deadLetters = contents.deadLetters else { return Self.unknown }
+        return EventTables.deadLetters(deadLetters, of: dispatcher.id, clock)
     }
 
     private func settings(_ contents: Contents) -> HTML {

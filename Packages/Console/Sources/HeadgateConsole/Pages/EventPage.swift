@@ -90,9 +90,9 @@ struct EventPage {
     /// Returns the event's state, with a link to its dead letter if there is one.
     private func outcome(_ state: String, _ dispatcher: String, _ trace: DataObject) -> HTML {
         let word = Formatting.badge(state.replacing("_", with: " "), Self.tone(state))
-        guard let letter = trace.get(key: "letter", as: Int.self) else { return word }
-        let page = Route.Page.deadLetters(dispatcher, after: letter - 1)
-        return "\(word) <a href=\"\(page.target)\">letter \(Formatting.count(letter))</a>"
+        guard let deadLetter = trace.get(key: "letter", as: Int.self) else { return word }
+        let page = Route.Page.deadLetters(dispatcher, after: deadLetter - 1)
+        return "\(word) <a href=\"\(page.target)\">dead letter \(Formatting.count(deadLetter))</a>"
     }
 
     private static func tone(_ state: String) -> Formatting.Tone {

@@ -28,7 +28,7 @@ enum EventTables {
     }
 
     /// Returns a table of dead letters, with a link to the next ones.
-    static func letters(_ page: DeadLetterPage, of dispatcher: String, _ clock: WallClock) -> HTML {
+    static func deadLetters(_ page: DeadLetterPage, of dispatcher: String, _ clock: WallClock) -> HTML {
         var table = PageTable(
             "Dead letters of \(dispatcher)",
             [
@@ -37,13 +37,13 @@ enum EventTables {
                 .init(name: "Attempts", isNumeric: true), .init(name: "Dead since"), .init(name: "Last answer"),
                 .init(name: "Contents"),
             ])
-        for letter in page.letters {
-            let status: HTML = letter.status.map { "\($0) " } ?? ""
+        for deadLetter in page.deadLetters {
+            let status: HTML = deadLetter.status.map { "\($0) " } ?? ""
             table.add([
-                Formatting.count(letter.letter), "\(letter.event?.get(key: "event") ?? "–")",
-                letter.event.map(link) ?? "–", "\(letter.reason)", Formatting.count(letter.attempts),
-                Formatting.moment(letter.diedAt, clock), status + "\(letter.answer ?? "")" as HTML,
-                letter.event.map(contents) ?? "damaged",
+                Formatting.count(deadLetter.number), "\(deadLetter.event?.get(key: "event") ?? "–")",
+                deadLetter.event.map(link) ?? "–", "\(deadLetter.reason)", Formatting.count(deadLetter.attempts),
+                Formatting.moment(deadLetter.diedAt, clock), status + "\(deadLetter.answer ?? "")" as HTML,
+                deadLetter.event.map(contents) ?? "damaged",
             ])
         }
         return table.html(orElse: "No dead letters.")

@@ -49,7 +49,7 @@ final class PageRenderer {
             case .event(let id): serveEvent(page, id, then)
             case .dispatcher(let id): serveDispatcher(page, id, note, then)
             case .queue(let id, let after): serveQueue(page, id, after, then)
-            case .deadLetters(let id, let after): serveLetters(page, id, after, then)
+            case .deadLetters(let id, let after): serveDeadLetters(page, id, after, then)
             case .rewind(let id, let to): serveRewind(page, id, to, then)
             }
         }
@@ -92,7 +92,7 @@ final class PageRenderer {
         ]) { [self] answers in
             var contents = DispatcherPage.Contents()
             contents.waiting = answers[0].flatMap { try? PeekedEvents($0) }
-            contents.letters = answers[1].flatMap { try? DeadLetterPage($0) }
+            contents.deadLetters = answers[1].flatMap { try? DeadLetterPage($0) }
             contents.settings = answers[2]
             let controls = allowsControl ? DispatcherForms(dispatcher: own).html : ""
             // The dispatcher may have been removed meanwhile. Then the page shows its last state.
@@ -116,13 +116,13 @@ final class PageRenderer {
         }
     }
 
-    private func serveLetters(_ page: Route.Page, _ id: String, _ after: Int?, _ then: @escaping Completion) {
+    private func serveDeadLetters(_ page: Route.Page, _ id: String, _ after: Int?, _ then: @escaping Completion) {
         var params: DataObject = ["dispatcher": .string(id), "limit": .number(DataNumber(EventTables.many))]
         params["after"] = after.map { .number(DataNumber($0)) }
         daemon.ask("dead_letters.list", params) { [self] result in
             do {
-                let letters = try DeadLetterPage(result.get())
-                let table = EventTables.letters(letters, of: id, .local)
+                let deadLetters = try DeadLetterPage(result.get())
+                let table = EventTables.deadLetters(deadLetters, of: id, .local)
                 answer(page, "Dead letters of \(id)", back(id) + table, then)
             } catch { fail(error, then) }
         }

@@ -9,7 +9,7 @@ struct StorePage {
     var regions: [Region] {
         [
             Region(id: "stored", html: stored), Region(id: "retained", html: retained),
-            Region(id: "letters", html: letters), Region(id: "rest", html: rest),
+            Region(id: "letters", html: deadLetters), Region(id: "rest", html: rest),
         ]
     }
 
@@ -22,7 +22,7 @@ struct StorePage {
         <p>Events that every dispatcher has delivered or dropped, kept by <code>store.retain</code> for a rewind.</p>
         <div id="retained">\(retained)</div></section>
         <section aria-labelledby="letters-title"><h2 id="letters-title">Dead letters</h2>
-        <div id="letters">\(letters)</div></section>
+        <div id="letters">\(deadLetters)</div></section>
         <section aria-labelledby="rest-title"><h2 id="rest-title">On disk</h2><div id="rest">\(rest)</div></section>
 
         """
@@ -45,7 +45,7 @@ struct StorePage {
         ])
     }
 
-    private var letters: HTML {
+    private var deadLetters: HTML {
         let limit = metric("headgate_store_max_dead_letters")
         return figures([
             (
@@ -87,12 +87,12 @@ struct StorePage {
             return "<p>\(Formatting.badge("erasure", .good)) No erasure is in progress.</p>"
         }
         let events = Quantity.counted(erasure.get(key: "events") ?? 0, "event")
-        let letters = Quantity.counted(erasure.get(key: "dead_letters") ?? 0, "dead letter")
-        let found = "\(events) and \(letters) so far"
+        let deadLetters = Quantity.counted(erasure.get(key: "dead_letters") ?? 0, "dead letter")
+        let found = "\(events) and \(deadLetters) so far"
         let scanned = "scanned to event \(number(erasure, "seq")) of \(number(erasure, "last_seq"))"
         let words: String
         switch erasure.get(key: "step", as: String.self) {
-        case "removing": words = "The bytes of \(events) and \(letters) are being removed from the files."
+        case "removing": words = "The bytes of \(events) and \(deadLetters) are being removed from the files."
         case "counting": words = "A dry run counts the events: \(found), \(scanned)."
         default: words = "Events are being erased: \(found), \(scanned)."
         }

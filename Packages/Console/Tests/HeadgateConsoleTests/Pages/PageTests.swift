@@ -46,7 +46,9 @@ struct PageTests {
         ]
         let contents = DispatcherPage.Contents(
             waiting: try PeekedEvents(["events": [.object(event)], "next": 4]),
-            letters: try DeadLetterPage(["dead_letters": [["event": .object(event), "answer": .string(Self.hostile)]]]),
+            deadLetters: try DeadLetterPage([
+                "dead_letters": [["event": .object(event), "answer": .string(Self.hostile)]]
+            ]),
             settings: ["dispatchers": .object([Self.hostile: ["kind": .string(Self.hostile)]])])
         let own = DispatcherPage(state: state, history: History(), clock: clock, dispatcher: dispatcher)
         let trace: DataObject = [

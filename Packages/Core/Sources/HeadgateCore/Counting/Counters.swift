@@ -5,8 +5,8 @@ public protocol CounterList: RawRepresentable<Int>, CaseIterable, Hashable, Send
 extension CounterList {
     /// The counter's public name: the words of the case, joined by underscores.
     public var name: String {
-        String(describing: self).reduce(into: "") { name, letter in
-            name += letter.isUppercase ? "_" + letter.lowercased() : String(letter)
+        String(describing: self).reduce(into: "") { name, character in
+            name += character.isUppercase ? "_" + character.lowercased() : String(character)
         }
     }
 }

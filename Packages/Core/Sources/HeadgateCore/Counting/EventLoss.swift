@@ -12,9 +12,9 @@ public struct EventLoss: Sendable, Equatable {
         /// An operator purged the events.
         case purged
         /// Dead letters were dropped to make room for newer ones.
-        case lettersDropped
+        case deadLettersDropped
         /// There is no room for another dead letter: the event stays in the queue, and the dispatcher is held.
-        case lettersFull
+        case deadLettersFull
         /// The destination said that it had the events before they were sent for the first time (Behaviour K4).
         case duplicates
         /// The destination accepted a batch but for these events, and did not say which ones (Behaviour K7).

@@ -70,45 +70,45 @@ public typealias DeadLetterNumber = Int64
 
 /// Selects dead letters (Behaviour D10).
 public struct DeadLetterQuery: Sendable, Equatable {
-    /// The dispatcher whose letters are selected; nil for all dispatchers.
+    /// The dispatcher whose dead letters are selected; nil for all dispatchers.
     public var dispatcher: DispatcherNumber?
-    /// The numbers of the selected letters, which may be gone; nil for any number.
-    public var letters: Set<DeadLetterNumber>?
-    /// Letters up to this number are not selected.
+    /// The numbers of the selected dead letters, which may be gone; nil for any number.
+    public var numbers: Set<DeadLetterNumber>?
+    /// Dead letters up to this number are not selected.
     public var after: DeadLetterNumber = 0
-    /// Letters after this number are not selected.
+    /// Dead letters after this number are not selected.
     public var through: DeadLetterNumber = .max
-    /// The most letters to return or delete, at least one.
+    /// The most dead letters to return or delete, at least one.
     public var limit: Int
 
-    public init(dispatcher: DispatcherNumber? = nil, letters: Set<DeadLetterNumber>? = nil, limit: Int) {
+    public init(dispatcher: DispatcherNumber? = nil, numbers: Set<DeadLetterNumber>? = nil, limit: Int) {
         self.dispatcher = dispatcher
-        self.letters = letters
+        self.numbers = numbers
         self.limit = limit
     }
 
-    /// Returns true if the query selects a letter. The limit is not considered.
-    public func includes(_ letter: StoredDeadLetter) -> Bool {
-        letter.number > after && letter.number <= through
-            && dispatcher.map { $0 == letter.letter.dispatcher } ?? true
-            && letters.map { $0.contains(letter.number) } ?? true
+    /// Returns true if the query selects a dead letter. The limit is not considered.
+    public func includes(_ stored: StoredDeadLetter) -> Bool {
+        stored.number > after && stored.number <= through
+            && dispatcher.map { $0 == stored.deadLetter.dispatcher } ?? true
+            && numbers.map { $0.contains(stored.number) } ?? true
     }
 }
 
 /// A dead letter with the number that its store gave it.
 public struct StoredDeadLetter: Sendable, Equatable {
     public var number: DeadLetterNumber
-    public var letter: DeadLetter
+    public var deadLetter: DeadLetter
 
-    public init(number: DeadLetterNumber, letter: DeadLetter) {
+    public init(number: DeadLetterNumber, deadLetter: DeadLetter) {
         self.number = number
-        self.letter = letter
+        self.deadLetter = deadLetter
     }
 }
 
-/// A page of dead letters, the oldest first. It has as many letters as requested, or fewer if they are large.
+/// A page of dead letters, the oldest first. It has as many dead letters as requested, or fewer if they are large.
 public struct StoredDeadLetterPage: Sendable, Equatable {
-    public private(set) var letters: [StoredDeadLetter] = []
+    public private(set) var deadLetters: [StoredDeadLetter] = []
     /// The number after which the next page begins; nil on the last page.
     public private(set) var next: DeadLetterNumber?
     /// The newest number that the store has assigned.
@@ -120,28 +120,28 @@ public struct StoredDeadLetterPage: Sendable, Equatable {
         self.newest = newest
     }
 
-    /// Adds a letter if it fits.
+    /// Adds a dead letter if it fits.
     /// - Returns: false if it does not fit, so that it is the first of the next page.
-    public mutating func take(_ letter: StoredDeadLetter, _ query: DeadLetterQuery) -> Bool {
-        let size = letter.letter.shownByteCount
-        guard letters.isEmpty || (letters.count < query.limit && bytes + size <= PageLimit.bytes) else {
-            next = letters.last?.number
+    public mutating func take(_ stored: StoredDeadLetter, _ query: DeadLetterQuery) -> Bool {
+        let size = stored.deadLetter.shownByteCount
+        guard deadLetters.isEmpty || (deadLetters.count < query.limit && bytes + size <= PageLimit.bytes) else {
+            next = deadLetters.last?.number
             return false
         }
-        letters.append(letter)
+        deadLetters.append(stored)
         bytes += size
         return true
     }
 }
 
 extension DeadLetter {
-    /// The most bytes that the letter takes in an answer.
+    /// The most bytes that the dead letter takes in an answer.
     fileprivate var shownByteCount: Int {
         var text = JSONWriter()
         if let answer { text.string(answer) }
         return record.count + text.bytes.count + DeadLetter.mostWords
     }
 
-    /// The most bytes of the letter's other members in an answer: names, numbers and times.
+    /// The most bytes of the dead letter's other members in an answer: names, numbers and times.
     private static let mostWords = 384
 }

@@ -1,6 +1,6 @@
 /// The limits of dead letters (Behaviour D10).
 public struct DeadLetterLimits: Sendable, Equatable {
-    /// The most letters.
+    /// The most dead letters.
     public var count: Int
     /// The most bytes of their events.
     public var bytes: Int
@@ -9,14 +9,14 @@ public struct DeadLetterLimits: Sendable, Equatable {
         (self.count, self.bytes) = (count, bytes)
     }
 
-    /// Returns true if the letters exceed a limit.
-    public func isExceeded(by letters: Tally) -> Bool {
-        letters.events > count || letters.bytes > bytes
+    /// Returns true if the dead letters exceed a limit.
+    public func isExceeded(by deadLetters: Tally) -> Bool {
+        deadLetters.events > count || deadLetters.bytes > bytes
     }
 
     /// Returns the used part of the limits, from 0 to 1. The result is more than 1 if the limits were lowered.
-    public func used(by letters: Tally) -> Double {
-        max(Double(letters.events) / Double(max(count, 1)), Double(letters.bytes) / Double(max(bytes, 1)))
+    public func used(by deadLetters: Tally) -> Double {
+        max(Double(deadLetters.events) / Double(max(count, 1)), Double(deadLetters.bytes) / Double(max(bytes, 1)))
     }
 }
 
@@ -32,24 +32,24 @@ public enum DeadLettersFull: String, CaseIterable, Sendable {
 struct DeadLetterRoom: Equatable {
     private var count: Int
     private var bytes: Int
-    /// True if there are no letters: the first letter may be larger than the limit.
+    /// True if there are no dead letters: the first may be larger than the limit.
     private var isShelfEmpty: Bool
 
     /// Room without limits.
     static let unlimited = DeadLetterRoom(DeadLetterLimits(count: .max, bytes: .max), beside: .zero)
 
-    /// - Parameter used: the number and size of the existing letters.
+    /// - Parameter used: the number and size of the existing dead letters.
     init(_ bounds: DeadLetterLimits, beside used: Tally) {
         (count, bytes) = (bounds.count - used.events, bounds.bytes - used.bytes)
         isShelfEmpty = used.events == 0
     }
 
-    /// Returns true if there is room for a letter of this size.
+    /// Returns true if there is room for a dead letter of this size.
     func fits(_ size: Int) -> Bool {
         count > 0 && (size <= bytes || isShelfEmpty)
     }
 
-    /// Takes the room of a letter. Returns false, and takes nothing, if the letter does not fit.
+    /// Takes the room of a dead letter. Returns false, and takes nothing, if the dead letter does not fit.
     mutating func take(_ size: Int) -> Bool {
         guard fits(size) else { return false }
         (count, bytes, isShelfEmpty) = (count - 1, bytes - size, false)

@@ -15,22 +15,22 @@ final class DeadLetterTotals {
     }
 
     /// The number and size of all dead letters, stored or still being written.
-    var used: Tally { events.store.letters + settlements.unwrittenLetters }
+    var used: Tally { events.store.deadLetterTally + settlements.unwrittenDeadLetters }
 
     var bounds: DeadLetterLimits { events.limits.deadLetters }
 
-    /// The room for further letters. With `drop_oldest` only letters that could not be written yet count, because no
-    /// stored letter is dropped for a letter that may never reach the disk.
+    /// The room for further dead letters. With `drop_oldest` only those that could not be written yet count: no stored
+    /// dead letter is dropped for one that may never reach the disk.
     var room: DeadLetterRoom {
         switch events.limits.deadLettersFull {
         case .hold: DeadLetterRoom(bounds, beside: used)
-        case .dropOldest: DeadLetterRoom(bounds, beside: settlements.unwrittenLetters)
+        case .dropOldest: DeadLetterRoom(bounds, beside: settlements.unwrittenDeadLetters)
         }
     }
 
-    /// Stores dead letters. With `drop_oldest` the oldest letters are dropped to make room.
-    func keep(_ letters: [DeadLetter]) {
-        for letter in letters { settlements.add(.deadLetter(letter)) }
+    /// Stores dead letters. With `drop_oldest` the oldest dead letters are dropped to make room.
+    func keep(_ deadLetters: [DeadLetter]) {
+        for deadLetter in deadLetters { settlements.add(.deadLetter(deadLetter)) }
         guard events.limits.deadLettersFull == .dropOldest, bounds.isExceeded(by: used) else { return }
         settlements.add(.limitDeadLetters(bounds))
     }
@@ -41,7 +41,7 @@ final class DeadLetterTotals {
     /// Records that a dispatcher is not held any more.
     func release(_ dispatcher: String) { held.remove(dispatcher) }
 
-    /// Evaluates the held dispatchers, after letters may have been removed.
+    /// Evaluates the held dispatchers, after dead letters may have been removed.
     func changed() {
         for dispatcher in held { turn.evaluate(dispatcher) }
     }

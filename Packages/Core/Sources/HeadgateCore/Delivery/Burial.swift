@@ -10,17 +10,17 @@ struct Burial {
     func orders(for entries: [QueueEntry], in room: inout DeadLetterRoom) -> [DeliveryOrder] {
         let dying = entries.prefix { room.take($0.event.record.count) }
         let held = entries.dropFirst(dying.count).first.map {
-            DeliveryOrder.holdForLetters(bytes: $0.event.record.count)
+            DeliveryOrder.holdForDeadLetters(bytes: $0.event.record.count)
         }
         return putAside(Array(dying)) + (held.map { [$0] } ?? [])
     }
 
     private func putAside(_ entries: [QueueEntry]) -> [DeliveryOrder] {
         guard !entries.isEmpty else { return [] }
-        return [.keep(entries.map(letter)), .settle(SequenceSet(entries.map(\.sequenceNumber)), as: .dead)]
+        return [.keep(entries.map(deadLetter)), .settle(SequenceSet(entries.map(\.sequenceNumber)), as: .dead)]
     }
 
-    private func letter(of entry: QueueEntry) -> DeadLetter {
+    private func deadLetter(of entry: QueueEntry) -> DeadLetter {
         DeadLetter(
             dispatcher: dispatcher, sequenceNumber: entry.sequenceNumber, reason: reason, status: answer.status,
             answer: answer.text, attempts: entry.progress.attempts,

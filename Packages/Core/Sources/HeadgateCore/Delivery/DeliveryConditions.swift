@@ -21,5 +21,5 @@ struct DeliveryMoment {
     /// A random number from 0 to 1 for the length of a wait that may follow.
     var chance: Double
     /// The room for dead letters.
-    var letterRoom = DeadLetterRoom.unlimited
+    var deadLetterRoom = DeadLetterRoom.unlimited
 }

@@ -23,7 +23,7 @@ struct DeliveryMachine {
     private var readAhead = ReadAhead()
     private var state = SendingState.taking
     /// The room for dead letters while the result of an attempt is processed (Behaviour D10).
-    private var letterRoom = DeadLetterRoom.unlimited
+    private var deadLetterRoom = DeadLetterRoom.unlimited
     /// True if an activation barrier is configured (Behaviour A9).
     private var hasBoard = false
     /// True while the dispatcher is to become quiet for a rewind: it sends no batch (Behaviour R2). It is no case of
@@ -332,7 +332,7 @@ struct DeliveryMachine {
     /// Processes the result of a batch. A batch that is not in flight is ignored.
     mutating func answered(_ number: Int, _ result: SendResult, at moment: DeliveryMoment) -> [Order] {
         guard let flight = flights.end(number) else { return [] }
-        letterRoom = moment.letterRoom
+        deadLetterRoom = moment.deadLetterRoom
         if result.isAnswer { attempts.heard(from: flight.batch.sentAt, to: moment.now) }
         guard case .each(let outcomes) = result else { return outcome(of: flight, result, moment) + [.evaluateForMore] }
         return outcome(of: flight.batch, each: outcomes, moment) + [.evaluateForMore]
@@ -470,7 +470,7 @@ struct DeliveryMachine {
     mutating func transformationFailed(
         _ failed: SequenceSet, of transformations: [String], at moment: DeliveryMoment
     ) -> [Order] {
-        letterRoom = moment.letterRoom
+        deadLetterRoom = moment.deadLetterRoom
         let fault = "transformation \(transformations.joined(separator: ", ")) failed"
         attempts.failed(fault, at: moment.wall)
         return bury(queue.entries(of: failed), .transformation, LastAnswer(unsent: fault), moment)
@@ -489,6 +489,6 @@ struct DeliveryMachine {
         _ entries: [QueueEntry], _ reason: DeadLetter.Reason, _ answer: LastAnswer, _ moment: DeliveryMoment
     ) -> [Order] {
         Burial(dispatcher: queue.number, reason: reason, answer: answer, moment: moment)
-            .orders(for: entries, in: &letterRoom)
+            .orders(for: entries, in: &deadLetterRoom)
     }
 }

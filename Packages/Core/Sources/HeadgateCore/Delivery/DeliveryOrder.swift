@@ -38,7 +38,7 @@ enum DeliveryOrder: Equatable {
     /// Store dead letters. The next order settles their events.
     case keep([DeadLetter])
     /// Close the DeadLettersBarrier: there is no room for a dead letter of this size (Behaviour D10).
-    case holdForLetters(bytes: Int)
+    case holdForDeadLetters(bytes: Int)
     /// Count events that are sent again.
     case countRetried(Int)
     /// Log events that the destination did not store for this attempt (Behaviour K4, K7).

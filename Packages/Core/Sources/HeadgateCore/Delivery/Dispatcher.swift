@@ -117,7 +117,7 @@ final class Dispatcher: EvaluatedDispatcher {
     func evaluate(at stamp: Int64) {
         guard !machine.isLeaving, !isBeingRewound else { return }
         batchDelay.end()
-        openIfLettersFit()
+        openIfDeadLettersFit()
         machine.beginEvaluation()
         continueEvaluation(at: stamp)
         nextExpiry = machine.firstEnd(maxAge: records.events.maxAge).map(records.events.ages.instant)
@@ -305,8 +305,8 @@ final class Dispatcher: EvaluatedDispatcher {
         case .send(let batch): send(batch)
         case .wantBoard: activationGate?.want()
         case .renewBoard(let opening): activationGate?.renew(opening)
-        case .keep(let letters): records.keep(letters, of: id, cause: lastError)
-        case .holdForLetters(let bytes): holdForLetters(bytes)
+        case .keep(let deadLetters): records.keep(deadLetters, of: id, cause: lastError)
+        case .holdForDeadLetters(let bytes): holdForDeadLetters(bytes)
         case .countRetried(let count): records.counts.count(.retried, count)
         case .report(let kind, let events, let cause):
             records.counts.tell(EventLoss(kind, of: id, events: events, cause: cause))
@@ -368,7 +368,7 @@ final class Dispatcher: EvaluatedDispatcher {
     private var moment: DeliveryMoment {
         DeliveryMoment(
             now: clock.scheduler.now, wall: clock.scheduler.wall, chance: clock.chance(),
-            letterRoom: records.letters.room)
+            deadLetterRoom: records.deadLetters.room)
     }
 
     private func read(behind position: SequenceNumber) {
@@ -389,18 +389,18 @@ final class Dispatcher: EvaluatedDispatcher {
     // MARK: Settling
 
     /// Holds the dispatcher until there is room for a dead letter of `bytes`.
-    private func holdForLetters(_ bytes: Int) {
+    private func holdForDeadLetters(_ bytes: Int) {
         let isNews = deadLetters.needed == nil
         deadLetters.close(needing: max(bytes, deadLetters.needed ?? 0))
-        records.letters.hold(id)
+        records.deadLetters.hold(id)
         guard isNews else { return }
-        records.counts.tell(EventLoss(.lettersFull, of: id, events: records.letters.used.events))
+        records.counts.tell(EventLoss(.deadLettersFull, of: id, events: records.deadLetters.used.events))
     }
 
-    private func openIfLettersFit() {
-        guard let needed = deadLetters.needed, records.letters.room.fits(needed) else { return }
+    private func openIfDeadLettersFit() {
+        guard let needed = deadLetters.needed, records.deadLetters.room.fits(needed) else { return }
         deadLetters.open()
-        records.letters.release(id)
+        records.deadLetters.release(id)
     }
 
     private func settle(_ sequenceNumbers: SequenceSet, as end: DeliveryOutcome) {

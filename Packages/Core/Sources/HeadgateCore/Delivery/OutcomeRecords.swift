@@ -5,7 +5,7 @@ import HeadgateData
 struct OutcomeRecords {
     let events: EventQueue
     let settlements: Settlements
-    let letters: DeadLetterTotals
+    let deadLetters: DeadLetterTotals
     let counts: EventCounts
     let trace: EventTrace
     let flushes: Flushes
@@ -82,7 +82,7 @@ struct OutcomeRecords {
 
     /// Stores dead letters of events that failed together, for the same reason.
     func keep(_ dead: [DeadLetter], of id: String, cause: String?) {
-        letters.keep(dead)
+        deadLetters.keep(dead)
         guard let first = dead.first else { return }
         counts.tell(
             EventLoss(

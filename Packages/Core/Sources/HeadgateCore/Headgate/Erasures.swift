@@ -26,7 +26,7 @@ final class Erasures {
 
     /// The pause after a failure of the store, or while a dispatcher is being rewound.
     private static let pause = Duration.seconds(1)
-    private static let lettersPerPage = 64
+    private static let deadLettersPerPage = 64
 
     init(
         events: EventQueue, dispatchers: Dispatchers, records: OutcomeRecords, deadLetters: DeadLetterOperations,
@@ -108,13 +108,13 @@ final class Erasures {
             return later { [self] in hold(erasure) }
         }
         guard let next = dispatchers.all.first(where: { isConcerned($0, by: erasure) }) else {
-            let isReady = !erasure.isLastPart || erasure.hasReadLetters
+            let isReady = !erasure.isLastPart || erasure.hasReadDeadLetters
             return isReady ? record(erasure) : readDeadLetters(after: 0, erasure)
         }
         // A dispatcher that is being removed is an orphan soon.
         guard dispatchers[next.id] === next else { return later { [self] in hold(erasure) } }
         // What is in flight may become a dead letter.
-        (erasure.letters, erasure.hasReadLetters) = ([], false)
+        (erasure.deadLetters, erasure.hasReadDeadLetters) = ([], false)
         next.beginRewind { [weak self] isQuiet in
             if isQuiet { erasure.held.append(next) }
             self?.hold(erasure)
@@ -137,16 +137,16 @@ final class Erasures {
     }
 
     private func readDeadLetters(after: DeadLetterNumber, _ erasure: Erasure) {
-        _ = deadLetters.read(after: after, limit: Erasures.lettersPerPage) { [weak self] result in
+        _ = deadLetters.read(after: after, limit: Erasures.deadLettersPerPage) { [weak self] result in
             guard let self else { return }
             guard case .success(let page) = result else {
                 return failed(erasure) { [self] in readDeadLetters(after: after, erasure) }
             }
-            let meant = page.letters.filter { $0.letter.event.map(erasure.rule.means) ?? false }
-            erasure.letters += meant.map(\.number)
+            let meant = page.deadLetters.filter { $0.deadLetter.event.map(erasure.rule.means) ?? false }
+            erasure.deadLetters += meant.map(\.number)
             if let next = page.next { return readDeadLetters(after: next, erasure) }
             guard !erasure.isDryRun else { return end(erasure, .success(erasure.answer)) }
-            erasure.hasReadLetters = true
+            erasure.hasReadDeadLetters = true
             // Meanwhile a rewind may have made events pending again.
             hold(erasure)
         }
@@ -156,7 +156,7 @@ final class Erasures {
 
     private func record(_ erasure: Erasure) {
         let numbers = erasure.found.map(\.sequenceNumber)
-        events.store.erase(numbers, erasure.letters) { [weak self] result in
+        events.store.erase(numbers, erasure.deadLetters) { [weak self] result in
             guard let self else { return }
             guard case .success = result else { return failed(erasure) { [self] in hold(erasure) } }
             settle(erasure)
@@ -182,7 +182,7 @@ final class Erasures {
         let count = events.limits.retain == nil ? settled.count : max(settled.count, erasure.needed)
         erasure.count += count
         // Retained events count once, and so do dead letters.
-        records.counts.count(.erased, count - settled.count + erasure.letters.count)
+        records.counts.count(.erased, count - settled.count + erasure.deadLetters.count)
         events.forgetRecent()
         records.trace.forget(Set(erasure.found.map(\.sequenceNumber)))
         releaseDispatchers(erasure)
@@ -289,9 +289,9 @@ private final class Erasure {
     var isAccepted = false
     /// The number of events that were erased. Some that were found may have been delivered meanwhile.
     var count = 0
-    var letters: [DeadLetterNumber] = []
-    /// True if ``letters`` is complete.
-    var hasReadLetters = false
+    var deadLetters: [DeadLetterNumber] = []
+    /// True if ``deadLetters`` is complete.
+    var hasReadDeadLetters = false
     /// The dispatchers that are held until the store has recorded the part.
     var held: [Dispatcher] = []
     /// Lets other operations on dead letters go on.
@@ -308,7 +308,7 @@ private final class Erasure {
 
     func holds(_ dispatcher: Dispatcher) -> Bool { held.contains { $0 === dispatcher } }
 
-    var answer: ErasureAnswer { ErasureAnswer(events: count, deadLetters: letters.count) }
+    var answer: ErasureAnswer { ErasureAnswer(events: count, deadLetters: deadLetters.count) }
 
     var progress: ErasureProgress {
         ErasureProgress(

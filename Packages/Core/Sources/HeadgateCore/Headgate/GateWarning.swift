@@ -23,8 +23,8 @@ extension GateWarning: CustomStringConvertible {
                 + "the next boot confirms it, and events do not age while the machine is off. Set the clock if it is wrong"
         case .storeRefuses(let cause):
             "the event store refused the newest events: \(cause). The daemon tries again with each new event"
-        case .deadLettersNearFull(let letters, let bounds, let full):
-            "the dead letters are near their limit: \(letters.events) of \(bounds.count), \(letters.bytes) of \(bounds.bytes) bytes; "
+        case .deadLettersNearFull(let deadLetters, let bounds, let full):
+            "the dead letters are near their limit: \(deadLetters.events) of \(bounds.count), \(deadLetters.bytes) of \(bounds.bytes) bytes; "
                 + (full == .hold
                     ? "at the limit, they block the dispatcher of the next one"
                     : "above the limit, the oldest are deleted")
@@ -43,8 +43,9 @@ extension Headgate {
         case nil: break
         }
         if let fault = events.lastFault { warnings.append(.storeRefuses(cause: fault.message)) }
-        if letters.bounds.used(by: letters.used) >= DeadLetterTotals.muchUsed {
-            warnings.append(.deadLettersNearFull(letters.used, letters.bounds, events.limits.deadLettersFull))
+        if deadLetterTotals.bounds.used(by: deadLetterTotals.used) >= DeadLetterTotals.muchUsed {
+            warnings.append(
+                .deadLettersNearFull(deadLetterTotals.used, deadLetterTotals.bounds, events.limits.deadLettersFull))
         }
         return warnings
     }

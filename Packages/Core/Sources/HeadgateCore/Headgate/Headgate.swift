@@ -29,7 +29,7 @@ public final class Headgate {
     /// The running flushes.
     public let flushes: Flushes
     let settlements: Settlements
-    let letters: DeadLetterTotals
+    let deadLetterTotals: DeadLetterTotals
     /// The operations on dead letters.
     public let deadLetters: DeadLetterOperations
     /// The load rules, by which events are routed.
@@ -77,14 +77,15 @@ public final class Headgate {
             scheduler: scheduler, store: store, limits: limits, state: consume state, bounds: environment.groups,
             trace: trace, builtAt: environment.builtAt)
         settlements = Settlements(scheduler: scheduler, store: store)
-        letters = DeadLetterTotals(events: events, settlements: settlements, turn: turn)
+        deadLetterTotals = DeadLetterTotals(events: events, settlements: settlements, turn: turn)
         coordinator = BarrierCoordinator(scheduler: scheduler, turn: turn)
         flushes = Flushes(scheduler: scheduler, coordinator: coordinator, turn: turn)
         transformations = Transformations(counts)
         loadRules = LoadRouter(environment.patternCompiler, transformations)
         kept = StoredValues(keptValues, settlements: settlements)
         let records = OutcomeRecords(
-            events: events, settlements: settlements, letters: letters, counts: counts, trace: trace, flushes: flushes)
+            events: events, settlements: settlements, deadLetters: deadLetterTotals, counts: counts, trace: trace,
+            flushes: flushes)
         dispatchers = Dispatchers(
             known, kept: keptValues,
             Dispatchers.Parts(
@@ -93,8 +94,8 @@ public final class Headgate {
         barriers = ConfiguredBarriers(coordinator: coordinator, turn: turn, dispatchers: dispatchers)
         remoteBarriers = RemoteBarriers(coordinator: coordinator, configured: barriers, turn: turn, kept: kept)
         deadLetters = DeadLetterOperations(
-            events: events, settlements: settlements, counts: counts, dispatchers: dispatchers, letters: letters,
-            tasks: tasks)
+            events: events, settlements: settlements, counts: counts, dispatchers: dispatchers,
+            totals: deadLetterTotals, tasks: tasks)
         settlements.add(.keep(DedupeKey.name, events.dedupeKey.kept))
         settlements.add(.keep(StoreIdentity.name, events.identity.kept))
         if store.canRewind { settlements.add(events.retentionChange ?? .retain(nil)) }
@@ -112,7 +113,7 @@ public final class Headgate {
         events.host = self
         settlements.host = self
         erasures.onProgress = { [weak self] in self?.changed(.progress) }
-        store.onLettersDropped = { [weak self] in self?.lettersDropped($0) }
+        store.onDeadLettersDropped = { [weak self] in self?.deadLettersDropped($0) }
         follow(network.wrappedValue) { $0.networkChanged(to: $1) }
         if let activator = environment.boardActivator {
             // Watchers are shown which boards the dispatchers wait for (Behaviour B10).
@@ -126,11 +127,11 @@ public final class Headgate {
     }
 
     /// Counts dead letters that were dropped to make room for newer ones (Behaviour D10, O4).
-    private func lettersDropped(_ numbers: [DispatcherNumber: Int]) {
+    private func deadLettersDropped(_ numbers: [DispatcherNumber: Int]) {
         for (number, count) in numbers.sorted(by: { $0.key < $1.key }) {
             counts.count(.droppedLetters, count)
             let id = dispatchers.known.id(of: number) ?? "\(number)"
-            counts.tell(EventLoss(.lettersDropped, of: id, events: count))
+            counts.tell(EventLoss(.deadLettersDropped, of: id, events: count))
         }
     }
 

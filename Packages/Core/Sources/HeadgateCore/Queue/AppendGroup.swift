@@ -18,7 +18,7 @@ public final class AppendGroup: Sendable {
     /// The ids of events up to this sequence number are forgotten. A store may delete them gradually.
     public let forgottenIDs: SequenceNumber
     /// Dead letters whose events are in the chunk again. They are deleted in the same commit, so that a crash neither
-    /// loses an event nor sends it twice (Behaviour D10). A letter that does not exist any more is not a fault.
+    /// loses an event nor sends it twice (Behaviour D10). A dead letter that does not exist any more is not a fault.
     public let requeued: [DeadLetterNumber]
 
     public init(

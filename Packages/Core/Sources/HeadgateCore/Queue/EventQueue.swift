@@ -190,16 +190,18 @@ public final class EventQueue {
     /// in the same commit. The event's id is not deduplicated, because it may still be in the window (Behaviour Q7).
     ///
     /// The store must have room, also with `drop_oldest`: no event is evicted for a dead letter.
-    func readmit(_ event: StoredEvent, of letter: StoredDeadLetter, namespace: InternedTexts.Number = 0) -> Admission {
+    func readmit(_ event: StoredEvent, of stored: StoredDeadLetter, namespace: InternedTexts.Number = 0)
+        -> Admission
+    {
         let digits = (lastSequenceNumber + 1).digitCount - event.sequenceNumber.digitCount
         let tally = Tally(events: 1, bytes: event.byteCount + digits)
         guard !limits.excess(of: held + tally) else { return .queueFull }
         lastSequenceNumber += 1
         gathering.append(
-            event, of: letter.number, sequenceNumber: lastSequenceNumber,
-            route: routes.number(of: [letter.letter.dispatcher]), receivedStamp: receipt().stamp)
+            event, of: stored.number, sequenceNumber: lastSequenceNumber,
+            route: routes.number(of: [stored.deadLetter.dispatcher]), receivedStamp: receipt().stamp)
         trace?.readmitted(
-            event, lastSequenceNumber, route: routes.number(of: [letter.letter.dispatcher]), namespace: namespace,
+            event, lastSequenceNumber, route: routes.number(of: [stored.deadLetter.dispatcher]), namespace: namespace,
             in: &gathering.traced)
         atEndOfTurn()
         return .stored(lastSequenceNumber)

@@ -12,10 +12,10 @@ public protocol EventStore: AnyObject {
     var syncing: Histogram { get }
     /// The number of stored dead letters and the size of their events, as of the last answered write, append or purge
     /// (Behaviour D10).
-    var letters: Tally { get }
+    var deadLetterTally: Tally { get }
     /// Called on the scheduler when dead letters were dropped to make room for newer ones, with their number per
     /// dispatcher (Behaviour D10, O4).
-    var onLettersDropped: ([DispatcherNumber: Int]) -> Void { get set }
+    var onDeadLettersDropped: ([DispatcherNumber: Int]) -> Void { get set }
     /// True if the store can keep settled events and make them unsettled again (Behaviour R1, R2). Settings and calls
     /// that need it are refused otherwise.
     var canRewind: Bool { get }
@@ -58,7 +58,8 @@ public protocol EventStore: AnyObject {
     /// Erases events for all dispatchers, and dead letters. That survives a power failure: nothing reads or counts them
     /// any more. Their bytes may stay until ``removeErasedBytes(then:)`` is complete.
     func erase(
-        _ events: [SequenceNumber], _ letters: [DeadLetterNumber], then: @escaping (Result<Void, StoreFault>) -> Void)
+        _ events: [SequenceNumber], _ deadLetters: [DeadLetterNumber],
+        then: @escaping (Result<Void, StoreFault>) -> Void)
     /// Does a step of the removal of the bytes of erased events. `then` gets true once no file has any. After a failure
     /// it is called again later.
     func removeErasedBytes(then: @escaping (Result<Bool, StoreFault>) -> Void)
@@ -98,7 +99,8 @@ extension EventStore {
 
     /// The default for stores that cannot erase.
     public func erase(
-        _ events: [SequenceNumber], _ letters: [DeadLetterNumber], then: @escaping (Result<Void, StoreFault>) -> Void
+        _ events: [SequenceNumber], _ deadLetters: [DeadLetterNumber],
+        then: @escaping (Result<Void, StoreFault>) -> Void
     ) {
         preconditionFailure("the store `\(kind)` cannot erase")
     }
@@ -112,10 +114,10 @@ extension EventStore {
     public func beginBackup(without names: [String]) -> (any StoreBackup)? { nil }
 
     /// The default for stores that do not count dead letters, which are then not limited.
-    public var letters: Tally { .zero }
+    public var deadLetterTally: Tally { .zero }
 
     /// The default for stores that never drop dead letters.
-    public var onLettersDropped: ([DispatcherNumber: Int]) -> Void {
+    public var onDeadLettersDropped: ([DispatcherNumber: Int]) -> Void {
         get { { _ in } }
         set {}
     }

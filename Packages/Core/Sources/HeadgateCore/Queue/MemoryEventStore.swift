@@ -19,17 +19,17 @@ public final class MemoryEventStore: EventStore {
     public var fault: StoreFault?
     /// The dead letters, the oldest first (Behaviour D10).
     private var shelf: [StoredDeadLetter] = []
-    private var lastLetter: DeadLetterNumber = 0
+    private var lastDeadLetter: DeadLetterNumber = 0
     /// The number of appended groups.
     public private(set) var groupCount = 0
 
-    public var onLettersDropped: ([DispatcherNumber: Int]) -> Void = { _ in }
+    public var onDeadLettersDropped: ([DispatcherNumber: Int]) -> Void = { _ in }
 
     /// The dead letters, the oldest first (Behaviour D10).
-    public var deadLetters: [DeadLetter] { shelf.map(\.letter) }
+    public var deadLetters: [DeadLetter] { shelf.map(\.deadLetter) }
 
-    public var letters: Tally {
-        Tally(events: shelf.count, bytes: shelf.reduce(0) { $0 + $1.letter.record.count })
+    public var deadLetterTally: Tally {
+        Tally(events: shelf.count, bytes: shelf.reduce(0) { $0 + $1.deadLetter.record.count })
     }
 
     public init(scheduler: any Scheduler) {
@@ -39,7 +39,7 @@ public final class MemoryEventStore: EventStore {
     /// Returns the current state. A test can call it again, as if the store were reopened.
     public func open() throws(StoreFault) -> StoredState {
         var reopened = state
-        reopened.letters = letters
+        reopened.deadLetterTally = deadLetterTally
         reopened.dispatchers = state.dispatchers.map { dispatcher in
             var dispatcher = dispatcher
             dispatcher.settled = settled(of: dispatcher)
@@ -95,9 +95,9 @@ public final class MemoryEventStore: EventStore {
     public func readDeadLetters(
         _ query: DeadLetterQuery, then: @escaping (Result<StoredDeadLetterPage, StoreFault>) -> Void
     ) {
-        var page = StoredDeadLetterPage(newest: lastLetter)
-        for letter in shelf where query.includes(letter) {
-            guard page.take(letter, query) else { break }
+        var page = StoredDeadLetterPage(newest: lastDeadLetter)
+        for deadLetter in shelf where query.includes(deadLetter) {
+            guard page.take(deadLetter, query) else { break }
         }
         scheduler.soon { then(.success(page)) }
     }
@@ -132,16 +132,16 @@ public final class MemoryEventStore: EventStore {
             state.dispatchers.append(dispatcher)
         case .forgetDispatcher(let number):
             state.dispatchers.removeAll { $0.number == number }
-            shelf.removeAll { $0.letter.dispatcher == number }
+            shelf.removeAll { $0.deadLetter.dispatcher == number }
         case .settled(let number, let settled):
             guard let index = state.dispatchers.firstIndex(where: { $0.number == number }) else { return }
             state.dispatchers[index].settled = settled
-        case .deadLetter(let letter):
-            lastLetter += 1
-            shelf.append(StoredDeadLetter(number: lastLetter, letter: letter))
+        case .deadLetter(let deadLetter):
+            lastDeadLetter += 1
+            shelf.append(StoredDeadLetter(number: lastDeadLetter, deadLetter: deadLetter))
         case .limitDeadLetters(let bounds):
-            while shelf.count > 1, bounds.isExceeded(by: letters) {
-                onLettersDropped([shelf.removeFirst().letter.dispatcher: 1])
+            while shelf.count > 1, bounds.isExceeded(by: deadLetterTally) {
+                onDeadLettersDropped([shelf.removeFirst().deadLetter.dispatcher: 1])
             }
         case .trim(let sequenceNumber):
             trimmedThrough = max(trimmedThrough, min(sequenceNumber, state.lastSequenceNumber))
@@ -183,9 +183,10 @@ public final class MemoryEventStore: EventStore {
     }
 
     public func erase(
-        _ events: [SequenceNumber], _ letters: [DeadLetterNumber], then: @escaping (Result<Void, StoreFault>) -> Void
+        _ events: [SequenceNumber], _ deadLetters: [DeadLetterNumber],
+        then: @escaping (Result<Void, StoreFault>) -> Void
     ) {
-        let (events, letters) = (Set(events), Set(letters))
+        let (events, deadLetters) = (Set(events), Set(deadLetters))
         let answered = { (fault: StoreFault?) in then(fault.map { .failure($0) } ?? .success(())) }
         answer(fault, answered) {
             for index in chunks.indices.reversed() {
@@ -198,7 +199,7 @@ public final class MemoryEventStore: EventStore {
                 chunks.remove(at: index)
                 ages.remove(at: index)
             }
-            shelf.removeAll { letters.contains($0.number) }
+            shelf.removeAll { deadLetters.contains($0.number) }
         }
     }
 

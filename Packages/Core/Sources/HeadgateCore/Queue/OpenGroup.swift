@@ -60,13 +60,13 @@ struct OpenGroup {
 
     /// Adds the event of a dead letter. The letter is deleted when the group is committed (Behaviour D10).
     mutating func append(
-        _ event: StoredEvent, of letter: DeadLetterNumber, sequenceNumber: SequenceNumber, route: RouteNumber,
+        _ event: StoredEvent, of deadLetter: DeadLetterNumber, sequenceNumber: SequenceNumber, route: RouteNumber,
         receivedStamp: Int64
     ) {
         let bytes = records.append(
             event, sequenceNumber: sequenceNumber, route: route, receivedStamp: receivedStamp)
         ages.add(receivedStamp: receivedStamp, timeToLive: event.timeToLive)
-        requeued.append(letter)
+        requeued.append(deadLetter)
         count(sequenceNumber, route: route, bytes: bytes)
     }
 

@@ -2,8 +2,8 @@
 ///
 /// A dead letter takes as much room as its event, and a full disk may have none. Settlements free room and must not
 /// wait for dead letters. After a write failed for lack of room, the changes that do not depend on dead letters are
-/// written first, without settling events whose letters wait. Then the letters are written in growing portions
-/// (decision 52).
+/// written first, without settling events whose dead letters wait. Then the dead letters are written in growing
+/// portions (decision 52).
 struct PendingChanges {
     private var changes: [StoreChange] = []
     private var share = Share.all
@@ -11,30 +11,30 @@ struct PendingChanges {
     private enum Share: Equatable {
         case all
         /// The changes up to a number of dead letters, the oldest first.
-        case letters(Int)
+        case deadLetters(Int)
         /// The changes that do not depend on dead letters.
         case besides
     }
 
     /// The portion of dead letters above which all changes are written at once again.
-    private static let mostLettersAtOnce = 10_000
+    private static let mostDeadLettersAtOnce = 10_000
 
     var isEmpty: Bool { changes.isEmpty }
 
     /// The number of waiting dead letters and the size of their events.
-    private(set) var letterTally = Tally.zero
+    private(set) var deadLetterTally = Tally.zero
 
     mutating func add(_ change: StoreChange) {
         changes.append(change)
-        letterTally += change.letterTally
+        deadLetterTally += change.deadLetterTally
     }
 
     mutating func removeAll() {
-        (changes, letterTally) = ([], .zero)
+        (changes, deadLetterTally) = ([], .zero)
     }
 
     /// True if dead letters are waiting.
-    var hasLetters: Bool { changes.contains(where: \.isDeadLetter) }
+    var hasDeadLetters: Bool { changes.contains(where: \.isDeadLetter) }
 
     /// The dispatchers whose deletion is waiting.
     var forgets: [DispatcherNumber] { changes.compactMap(\.forgottenDispatcher) }
@@ -42,7 +42,7 @@ struct PendingChanges {
     /// Removes and returns the changes for the next write.
     mutating func take() -> [StoreChange] {
         let taken = takeShare()
-        letterTally -= taken.letterTally
+        deadLetterTally -= taken.deadLetterTally
         return taken
     }
 
@@ -60,20 +60,20 @@ struct PendingChanges {
     private func isShared() -> (StoreChange) -> Bool {
         switch share {
         case .all: return { _ in true }
-        case .letters(var left):
+        case .deadLetters(var left):
             return { change in
                 defer { if change.isDeadLetter { left -= 1 } }
                 return left > 0
             }
         case .besides:
-            let dispatchers = Set(letters.map(\.dispatcher))
-            return { !$0.relies(onLettersOf: dispatchers) }
+            let dispatchers = Set(deadLetters.map(\.dispatcher))
+            return { !$0.relies(onDeadLettersOf: dispatchers) }
         }
     }
 
     /// Moves on to dead letters: no waiting change can be written without them.
     mutating func goOn() {
-        share = .letters(1)
+        share = .deadLetters(1)
     }
 
     /// Records that the last changes are written, and enlarges the share.
@@ -81,26 +81,26 @@ struct PendingChanges {
         switch share {
         case .all: return
         case .besides: goOn()
-        case .letters(let most): share = most < PendingChanges.mostLettersAtOnce ? .letters(2 * most) : .all
+        case .deadLetters(let most): share = most < PendingChanges.mostDeadLettersAtOnce ? .deadLetters(2 * most) : .all
         }
-        if !hasLetters { share = .all }
+        if !hasDeadLetters { share = .all }
     }
 
     /// Puts changes back whose write failed, and reduces the share if there was no room.
     mutating func putBack(_ taken: [StoreChange], _ fault: StoreFault) {
         changes = PendingChanges.condensed(taken + changes)
-        letterTally = changes.letterTally
-        guard hasLetters else {
+        deadLetterTally = changes.deadLetterTally
+        guard hasDeadLetters else {
             share = .all
             return
         }
         guard case .noRoom = fault else { return }
-        share = share == .besides ? .letters(1) : .besides
+        share = share == .besides ? .deadLetters(1) : .besides
     }
 
     /// Returns the changes that are still needed while the store fails, so that they do not grow without bound. Of
     /// changes that supersede each other only the last is kept. All dead letters are kept: they count as stored, so
-    /// that the DeadLettersBarrier holds dispatchers whose letters have no room (``DeadLetterTotals``).
+    /// that the DeadLettersBarrier holds dispatchers whose dead letters have no room (``DeadLetterTotals``).
     private static func condensed(_ changes: [StoreChange]) -> [StoreChange] {
         let subjects = changes.indices.compactMap { index in changes[index].subject.map { ($0, index) } }
         let last = Dictionary(subjects) { $1 }
@@ -126,7 +126,7 @@ extension PendingChanges {
     /// dispatcher with this number waits.
     func sayable(_ settled: Settled, of dispatcher: DispatcherNumber) -> Settled? {
         guard !forgets.contains(dispatcher) else { return nil }
-        let dead = letters.filter { $0.dispatcher == dispatcher }.map(\.sequenceNumber).sorted()
+        let dead = deadLetters.filter { $0.dispatcher == dispatcher }.map(\.sequenceNumber).sorted()
         let holes = dead.prefix(PendingChanges.mostHoles)
         let part = settled.without(holes)
         guard let end = dead.dropFirst(holes.count).first else { return part }
@@ -135,11 +135,11 @@ extension PendingChanges {
 
     /// Returns the sequence number up to which events may be trimmed before the waiting changes are written.
     func sayable(_ trim: SequenceNumber) -> SequenceNumber {
-        letters.reduce(trim) { min($0, $1.sequenceNumber - 1) }
+        deadLetters.reduce(trim) { min($0, $1.sequenceNumber - 1) }
     }
 
-    private var letters: some Sequence<DeadLetter> {
-        changes.lazy.compactMap { if case .deadLetter(let letter) = $0 { letter } else { nil } }
+    private var deadLetters: some Sequence<DeadLetter> {
+        changes.lazy.compactMap { if case .deadLetter(let deadLetter) = $0 { deadLetter } else { nil } }
     }
 }
 
@@ -148,7 +148,7 @@ private enum ChangeSubject: Hashable {
     case dispatcher(DispatcherNumber)
     case forgottenDispatcher(DispatcherNumber)
     case forgottenIDs
-    case letterBounds
+    case deadLetterBounds
     case retention
     case kept(String)
 }
@@ -161,7 +161,7 @@ extension StoreChange {
         case .forgetDispatcher(let number): .forgottenDispatcher(number)
         case .forgetIDs: .forgottenIDs
         case .keep(let name, _): .kept(name)
-        case .limitDeadLetters: .letterBounds
+        case .limitDeadLetters: .deadLetterBounds
         case .retain: .retention
         case .settled, .deadLetter, .forgetRoutes, .trim: nil
         }
@@ -181,13 +181,13 @@ extension StoreChange {
     fileprivate var dispatcher: DispatcherNumber? {
         switch self {
         case .dispatcher(let known): known.number
-        case .deadLetter(let letter): letter.dispatcher
+        case .deadLetter(let deadLetter): deadLetter.dispatcher
         default: nil
         }
     }
 
     /// Returns true if the change must not be written before the dead letters of some dispatchers.
-    fileprivate func relies(onLettersOf dispatchers: Set<DispatcherNumber>) -> Bool {
+    fileprivate func relies(onDeadLettersOf dispatchers: Set<DispatcherNumber>) -> Bool {
         switch self {
         case .deadLetter, .limitDeadLetters: true
         case .dispatcher(let known): dispatchers.contains(known.number)
@@ -199,8 +199,8 @@ extension StoreChange {
     }
 
     /// The dead letter of the change as a tally; zero for other changes.
-    fileprivate var letterTally: Tally {
-        if case .deadLetter(let letter) = self { Tally(events: 1, bytes: letter.record.count) } else { .zero }
+    fileprivate var deadLetterTally: Tally {
+        if case .deadLetter(let deadLetter) = self { Tally(events: 1, bytes: deadLetter.record.count) } else { .zero }
     }
 
     /// The dispatcher whose queue the change deletes; nil for other changes.
@@ -211,5 +211,5 @@ extension StoreChange {
 
 extension [StoreChange] {
     /// The number of dead letters among the changes and the size of their events.
-    var letterTally: Tally { reduce(.zero) { $0 + $1.letterTally } }
+    var deadLetterTally: Tally { reduce(.zero) { $0 + $1.deadLetterTally } }
 }

@@ -9,9 +9,9 @@ final class Settlements {
     private var waiters: [StoreWaiter] = []
     /// The changes that are being written; nil if no write is running.
     private var written: [StoreChange]? {
-        didSet { writtenLetters = written?.letterTally ?? .zero }
+        didSet { writtenDeadLetters = written?.deadLetterTally ?? .zero }
     }
-    private var writtenLetters = Tally.zero
+    private var writtenDeadLetters = Tally.zero
     /// Called after each write that succeeded.
     var afterWrite: () -> Void = {}
     private var isClosed = false
@@ -66,7 +66,7 @@ final class Settlements {
     }
 
     /// The number of dead letters that may not be written yet, and the size of their events.
-    var unwrittenLetters: Tally { changes.letterTally + writtenLetters }
+    var unwrittenDeadLetters: Tally { changes.deadLetterTally + writtenDeadLetters }
 
     /// The dispatchers whose deletion is not written yet.
     var unwrittenForgets: Set<DispatcherNumber> {
@@ -136,7 +136,7 @@ final class Settlements {
     }
 
     /// True if dead letters are not yet being written, because the disk is full or the store fails.
-    var hasLetters: Bool { changes.hasLetters }
+    var hasDeadLetters: Bool { changes.hasDeadLetters }
 
     /// True if there is nothing to write and no waiter.
     var isIdle: Bool { written == nil && settled.isEmpty && changes.isEmpty && waiters.isEmpty }

@@ -7,9 +7,9 @@ public struct StoreReport: Sendable {
     /// The bytes of the store's files.
     public var diskBytes = 0
     public private(set) var events = 0
-    public private(set) var letters = 0
+    public private(set) var deadLetters = 0
     /// The number of dead letters whose event cannot be read.
-    public private(set) var damagedLetters = 0
+    public private(set) var damagedDeadLetters = 0
     /// The number of events that cannot be read.
     public var damaged = 0
 
@@ -30,8 +30,8 @@ public struct StoreReport: Sendable {
         var query: DeadLetterQuery? = DeadLetterQuery(limit: 1_000)
         while let asked = query {
             let page = try readDeadLetters(asked).get()
-            letters += page.letters.count
-            damagedLetters += page.letters.count { $0.letter.event == nil }
+            deadLetters += page.deadLetters.count
+            damagedDeadLetters += page.deadLetters.count { $0.deadLetter.event == nil }
             if let next = page.next { query?.after = next } else { query = nil }
         }
     }
@@ -46,7 +46,7 @@ public struct StoreReport: Sendable {
     }
 
     /// True if nothing is damaged.
-    public var isSound: Bool { damaged == 0 && damagedLetters == 0 && state.warnings.isEmpty }
+    public var isSound: Bool { damaged == 0 && damagedDeadLetters == 0 && state.warnings.isEmpty }
 
     public func lines(_ directory: String) -> [String] {
         let title = "\(directory): an event store of kind \(kind), \(diskBytes) bytes"
@@ -61,11 +61,11 @@ public struct StoreReport: Sendable {
             let gone = dispatcher.orphanedSince == nil ? "" : ", no longer configured"
             return "  \(dispatcher.id): \(waiting.events) pending, \(waiting.bytes) bytes\(gone)"
         }
-        lines.append("dead letters: \(letters)")
+        lines.append("dead letters: \(deadLetters)")
         lines.append("remembered ids: \(state.recentIDs.reduce(0) { $0 + $1.count })")
         lines += state.warnings.map { "damaged: \($0)" }
         if damaged > 0 { lines.append("damaged: \(damaged) events cannot be read") }
-        if damagedLetters > 0 { lines.append("damaged: \(damagedLetters) dead letters cannot be read") }
+        if damagedDeadLetters > 0 { lines.append("damaged: \(damagedDeadLetters) dead letters cannot be read") }
         lines += state.notes.map { "note: \($0)" }
         if isSound { lines.append(state.notes.isEmpty ? "no damage found" : "no other damage found") }
         return lines

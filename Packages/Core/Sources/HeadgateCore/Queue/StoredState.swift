@@ -14,7 +14,7 @@ public struct StoredState: Sendable {
     /// The small values that were stored by name.
     public var kept: [String: [UInt8]] = [:]
     /// The number of dead letters and the size of their events.
-    public var letters = Tally.zero
+    public var deadLetterTally = Tally.zero
     /// True if an erasure is under way: bytes of erased events may still be on the disk (Behaviour E2).
     public var isErasing = false
     /// Repairs and files that were set aside, for the log and for `status` (Behaviour Q8).
@@ -28,5 +28,5 @@ public struct StoredState: Sendable {
     public init() {}
 
     /// True if some dispatcher has events to send, or there are dead letters.
-    public var holdsAnything: Bool { letters.events > 0 || unsettled.values.contains { $0.total.events > 0 } }
+    public var holdsAnything: Bool { deadLetterTally.events > 0 || unsettled.values.contains { $0.total.events > 0 } }
 }

@@ -6,7 +6,7 @@ final class TracePass {
     private let gate: Headgate
     private var queries: [TraceQuery]
 
-    private static let lettersPerPage = 256
+    private static let deadLettersPerPage = 256
 
     /// The reason why a pass ends early.
     private enum Interruption: Error {
@@ -63,12 +63,12 @@ final class TracePass {
     }
 
     private func readDeadLetters() async throws(Interruption) {
-        var query = DeadLetterQuery(limit: TracePass.lettersPerPage)
+        var query = DeadLetterQuery(limit: TracePass.deadLettersPerPage)
         while true {
             try dropUnwanted()
             let page = try await page(query)
-            for letter in page.letters {
-                for query in queries { query.take(letter) }
+            for deadLetter in page.deadLetters {
+                for query in queries { query.take(deadLetter) }
             }
             guard let next = page.next else { return }
             query.after = next

@@ -13,7 +13,7 @@ final class TraceQuery {
     private let namespace: String?
     private let then: (Result<[TracedEvent], StoreFault>) -> Void
     private var candidates: [SequenceNumber: Candidate] = [:]
-    private var letters: [SequenceNumber: [StoredDeadLetter]] = [:]
+    private var deadLetters: [SequenceNumber: [StoredDeadLetter]] = [:]
     private var traced: [TracedEvent] = []
 
     /// An event with the id.
@@ -132,12 +132,12 @@ final class TraceQuery {
     // MARK: Dead letters
 
     /// Collects a dead letter if its event has the id.
-    func take(_ letter: StoredDeadLetter) {
-        guard let event = letter.letter.event, event.hasID(Array(id.utf8)) else { return }
-        take(letter.letter.record)
-        guard candidates[letter.letter.sequenceNumber] != nil else { return }
-        candidates[letter.letter.sequenceNumber]?.dispatchers.insert(letter.letter.dispatcher)
-        letters[letter.letter.sequenceNumber, default: []].append(letter)
+    func take(_ stored: StoredDeadLetter) {
+        guard let event = stored.deadLetter.event, event.hasID(Array(id.utf8)) else { return }
+        take(stored.deadLetter.record)
+        guard candidates[stored.deadLetter.sequenceNumber] != nil else { return }
+        candidates[stored.deadLetter.sequenceNumber]?.dispatchers.insert(stored.deadLetter.dispatcher)
+        deadLetters[stored.deadLetter.sequenceNumber, default: []].append(stored)
     }
 
     // MARK: Status of each
@@ -191,13 +191,13 @@ final class TraceQuery {
         of candidate: Candidate, _ id: String, _ number: DispatcherNumber
     ) -> (state: DispatcherTrace, unread: Unread?)? {
         let sequenceNumber = candidate.sequenceNumber
-        let letter = letters[sequenceNumber]?.last { $0.letter.dispatcher == number }
+        let stored = deadLetters[sequenceNumber]?.last { $0.deadLetter.dispatcher == number }
         let dispatcher = gate.dispatchers.there(id)
         // An event that a rewind made pending again has an outcome from before.
         let isPendingAgain = dispatcher?.queue.isPendingAgain(sequenceNumber) ?? false
         if !isPendingAgain {
-            if let line = gate.trace.outcome(of: sequenceNumber, for: number) { return (ended(id, line, letter), nil) }
-            if let letter { return (dead(id, letter), nil) }
+            if let line = gate.trace.outcome(of: sequenceNumber, for: number) { return (ended(id, line, stored), nil) }
+            if let stored { return (dead(id, stored), nil) }
         }
         guard let dispatcher else { return orphaned(id, sequenceNumber) }
         let lastError = gate.trace.lastError(of: sequenceNumber, for: number)
@@ -222,19 +222,19 @@ final class TraceQuery {
         return (trace, Unread(readThrough: dispatcher.queue.readPosition, settled: dispatcher.queue.settled))
     }
 
-    private func ended(_ id: String, _ line: SettlementLog.Line, _ letter: StoredDeadLetter?) -> DispatcherTrace {
+    private func ended(_ id: String, _ line: SettlementLog.Line, _ stored: StoredDeadLetter?) -> DispatcherTrace {
         DispatcherTrace(
             dispatcher: id, state: DispatcherTrace.State(line.end), at: Timestamp(milliseconds: line.at),
-            attempts: Int(line.sends), lastError: gate.trace.cause(line.cause) ?? letter?.letter.cause,
-            letter: line.end == .dead ? letter?.number : nil)
+            attempts: Int(line.sends), lastError: gate.trace.cause(line.cause) ?? stored?.deadLetter.cause,
+            deadLetter: line.end == .dead ? stored?.number : nil)
     }
 
     /// Returns the state of an event that was dead-lettered before the start. Only its charged attempts are known, and
     /// there was at least one.
-    private func dead(_ id: String, _ letter: StoredDeadLetter) -> DispatcherTrace {
+    private func dead(_ id: String, _ stored: StoredDeadLetter) -> DispatcherTrace {
         DispatcherTrace(
-            dispatcher: id, state: .dead, at: letter.letter.diedAt, attempts: max(1, letter.letter.attempts),
-            lastError: letter.letter.cause, letter: letter.number)
+            dispatcher: id, state: .dead, at: stored.deadLetter.diedAt, attempts: max(1, stored.deadLetter.attempts),
+            lastError: stored.deadLetter.cause, deadLetter: stored.number)
     }
 
     /// Returns the state of an event whose dispatcher was removed, while its queue is kept.

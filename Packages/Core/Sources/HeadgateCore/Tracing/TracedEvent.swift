@@ -29,7 +29,7 @@ public struct DispatcherTrace: Sendable, Equatable {
     /// The ids of the barriers that hold the event.
     public var blockedBy: [String] = []
     /// The number of its dead letter; nil if there is none.
-    public var letter: DeadLetterNumber?
+    public var deadLetter: DeadLetterNumber?
     /// True if the dispatcher's last rewind made the event pending again (Behaviour R2).
     public var isReplayed = false
 

@@ -46,8 +46,8 @@ extension StoreBench {
         try write(.deadLetter(.sample(2)), .deadLetter(.sample(3)))
     }
 
-    fileprivate func erase(_ events: [SequenceNumber], _ letters: [DeadLetterNumber]) throws {
-        let result: Result<Void, StoreFault> = answer { store.erase(events, letters, then: $0) }
+    fileprivate func erase(_ events: [SequenceNumber], _ deadLetters: [DeadLetterNumber]) throws {
+        let result: Result<Void, StoreFault> = answer { store.erase(events, deadLetters, then: $0) }
         try result.get()
     }
 
@@ -59,13 +59,13 @@ extension StoreBench {
         throw EventStoreConformance.Failure(description: "the removal does not end")
     }
 
-    fileprivate func state(of state: StoredState) -> (unsettled: Int?, letters: Int) {
-        (state.unsettled[1]?.total.events, state.letters.events)
+    fileprivate func state(of state: StoredState) -> (unsettled: Int?, deadLetters: Int) {
+        (state.unsettled[1]?.total.events, state.deadLetterTally.events)
     }
 
-    fileprivate func expectRest(_ state: (unsettled: Int?, letters: Int)) throws {
+    fileprivate func expectRest(_ state: (unsettled: Int?, deadLetters: Int)) throws {
         try expect(numbers(), is: [1, 3, 4, 6], "the events")
         try expect(state.unsettled, is: 4, "what is unsettled")
-        try expect(state.letters, is: 1, "the dead letters")
+        try expect(state.deadLetters, is: 1, "the dead letters")
     }
 }

@@ -38,7 +38,7 @@ public enum EventStoreConformance {
 
     /// All checks.
     public static let checks =
-        appending + restarting + reading + letters + rewinding + erasing + [randomUse]
+        appending + restarting + reading + deadLetters + rewinding + erasing + [randomUse]
 
     /// 400 random steps with occasional restarts, compared with a model that counts every event by itself.
     private static let randomUse = Check("Q3: after any operations a restart restores the state of a simple model") {
@@ -128,7 +128,7 @@ public final class StoreBench {
         return numbers
     }
 
-    func letters(_ query: DeadLetterQuery = DeadLetterQuery(limit: 1_000)) throws -> StoredDeadLetterPage {
+    func deadLetters(_ query: DeadLetterQuery = DeadLetterQuery(limit: 1_000)) throws -> StoredDeadLetterPage {
         try (answer { store.readDeadLetters(query, then: $0) } as Result).get()
     }
 

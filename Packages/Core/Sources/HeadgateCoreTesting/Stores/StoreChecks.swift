@@ -109,7 +109,7 @@ extension EventStoreConformance {
             try bench.write(.deadLetter(.sample(1)), .deadLetter(.sample(2, dispatcher: 2)))
             try bench.write(.forgetDispatcher(1))
             try bench.expect(bench.reopen().dispatchers.map(\.number), is: [2], "dispatchers")
-            try bench.expect(bench.letters().letters.map(\.letter.dispatcher), is: [2], "letters")
+            try bench.expect(bench.deadLetters().deadLetters.map(\.deadLetter.dispatcher), is: [2], "letters")
         },
         Check("Q7: ids survive a restart, oldest first, except dropped ones") { bench in
             for number in 1...60 as ClosedRange<SequenceNumber> {

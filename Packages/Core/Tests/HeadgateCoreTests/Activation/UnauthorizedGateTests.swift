@@ -182,8 +182,8 @@ struct UnauthorizedGateTests {
         }
         refuseForEver(bench, .again)
         #expect(bench.sender.sent.count == 4 && boards.asked.count == 4)
-        let letters = bench.store.memory.deadLetters
-        #expect(letters.map(\.reason) == [.maxAttempts] && letters.map(\.attempts) == [3])
+        let deadLetters = bench.store.memory.deadLetters
+        #expect(deadLetters.map(\.reason) == [.maxAttempts] && deadLetters.map(\.attempts) == [3])
     }
 
     @Test("A9, D3: after a final 401 the events are sent again once, then dead-lettered")

@@ -21,14 +21,14 @@ struct RequeueTests {
         }
     }
 
-    private func requeue(_ letters: Set<DeadLetterNumber>? = nil) -> Result<Int, RequeueFault>? {
+    private func requeue(_ deadLetters: Set<DeadLetterNumber>? = nil) -> Result<Int, RequeueFault>? {
         var result: Result<Int, RequeueFault>?
-        #expect(bench.gate.deadLetters.requeue(letters) { result = $0 })
+        #expect(bench.gate.deadLetters.requeue(deadLetters) { result = $0 })
         bench.settle()
         return result
     }
 
-    private func letters(limit: Int = 100, after: DeadLetterNumber = 0) -> StoredDeadLetterPage? {
+    private func deadLetters(limit: Int = 100, after: DeadLetterNumber = 0) -> StoredDeadLetterPage? {
         var page: StoredDeadLetterPage?
         #expect(bench.gate.deadLetters.read(after: after, limit: limit) { page = try? $0.get() })
         bench.settle()
@@ -46,7 +46,7 @@ struct RequeueTests {
         let bodies = bench.sender.batches.map { String(decoding: $0.body, as: UTF8.self) }
         #expect(bodies[1] == bodies[0].replacingSeq(1, by: 2))
         #expect(bodies[1].contains(#""id":"a","seq":2"#) && bodies[1].contains(#""attempt":1"#))
-        #expect(letters()?.letters.isEmpty == true)
+        #expect(deadLetters()?.deadLetters.isEmpty == true)
         #expect(bench.gate.stored == .zero)
         let counters = bench.counters
         #expect((counters[.dead], counters[.requeued], counters[.delivered], counters[.duplicates]) == (1, 1, 1, 0))
@@ -75,13 +75,13 @@ struct RequeueTests {
     @Test("D10: a purge covers the dead letters at its start, and later ones stay")
     func purgeThere() throws {
         bury(600)
-        let event = try #require(letters(limit: 1)?.letters.first).letter
+        let event = try #require(deadLetters(limit: 1)?.deadLetters.first).deadLetter
         bench.store.beforePurge = { [memory = bench.store.memory] in memory.write([.deadLetter(event)]) { _ in } }
         var purged: Int?
         #expect(bench.gate.deadLetters.purge { purged = try? $0.get() })
         bench.settle()
         #expect(purged == 600)
-        #expect(letters()?.letters.map(\.number) == [601, 602, 603])
+        #expect(deadLetters()?.deadLetters.map(\.number) == [601, 602, 603])
     }
 
     @Test("D10: a requeued event goes only to its former dispatcher, whatever the load rules are now")
@@ -107,7 +107,7 @@ struct RequeueTests {
     func selection() {
         bury(4)
         #expect(requeue([2, 4, 99]) == .success(2))
-        #expect(letters()?.letters.map(\.number) == [1, 3])
+        #expect(deadLetters()?.deadLetters.map(\.number) == [1, 3])
         #expect(!bench.gate.deadLetters.requeue(of: "nowhere") { _ in })
         #expect(!bench.gate.deadLetters.read(of: "nowhere", limit: 1) { _ in })
         #expect(!bench.gate.deadLetters.purge(of: "nowhere") { _ in })
@@ -120,14 +120,14 @@ struct RequeueTests {
         bench.sender.answer(.status(400))
         bench.settle()
         var (isWanted, answers): (Bool, [Int]) = (true, [])
-        let reads = bench.store.letterReadCount
+        let reads = bench.store.deadLetterReadCount
         for number in 1...50 {
             let isWantedNow = { isWanted || number % 25 == 0 }
             #expect(bench.gate.deadLetters.read(limit: 1, isWanted: isWantedNow) { _ in answers.append(number) })
         }
         isWanted = false
         bench.settle()
-        #expect(answers == [25, 50] && bench.store.letterReadCount - reads == 2)
+        #expect(answers == [25, 50] && bench.store.deadLetterReadCount - reads == 2)
     }
 
     @Test("D10: a dead letter requeued twice at once is sent once")
@@ -160,7 +160,7 @@ struct RequeueTests {
         bench.gate.setLimits(limits)
         bench.track(2)
         #expect(requeue() == .failure(.queueFull(requeued: 1)))
-        #expect(letters()?.letters.map(\.number) == [2])
+        #expect(deadLetters()?.deadLetters.map(\.number) == [2])
         #expect(bench.gate.stored.events == 3 && bench.counters[.evicted] == 0)
     }
 
@@ -170,7 +170,7 @@ struct RequeueTests {
         bench.store.memory.fault = .noRoom("full")
         #expect(requeue() == .failure(.store(.noRoom("full"), requeued: 0)))
         bench.store.memory.fault = nil
-        #expect(letters()?.letters.count == 2)
+        #expect(deadLetters()?.deadLetters.count == 2)
         #expect(bench.sender.outstanding.isEmpty)
         #expect(requeue() == .success(2))
     }
@@ -196,7 +196,7 @@ struct RequeueTests {
         #expect(requeue([1]) == .success(1))
         try bench.restart()
         #expect(bench.sender.sent == [[3]])
-        #expect(letters()?.letters.map(\.number) == [2])
+        #expect(deadLetters()?.deadLetters.map(\.number) == [2])
     }
 
     @Test("D10: a removed dispatcher's dead letters stay, and can be requeued when it is back")
@@ -206,7 +206,7 @@ struct RequeueTests {
         bench.settle()
         #expect(!bench.gate.deadLetters.requeue(of: "collect") { _ in })
         #expect(requeue() == .success(0))
-        #expect(letters()?.letters.count == 1)
+        #expect(deadLetters()?.deadLetters.count == 1)
         bench.add(bench.dispatchers[0])
         #expect(requeue() == .success(1))
         #expect(bench.sender.sent == [[2]])
@@ -215,10 +215,10 @@ struct RequeueTests {
     @Test("D10: each page continues after the previous one")
     func pages() throws {
         bury(5)
-        let first = try #require(letters(limit: 2))
-        #expect(first.letters.map(\.number) == [1, 2] && first.next == 2)
-        let second = try #require(letters(limit: 3, after: 2))
-        #expect(second.letters.map(\.number) == [3, 4, 5] && second.next == nil)
+        let first = try #require(deadLetters(limit: 2))
+        #expect(first.deadLetters.map(\.number) == [1, 2] && first.next == 2)
+        let second = try #require(deadLetters(limit: 3, after: 2))
+        #expect(second.deadLetters.map(\.number) == [3, 4, 5] && second.next == nil)
     }
 
     @Test("D10: purged dead letters are removed, and the others stay")
@@ -228,7 +228,7 @@ struct RequeueTests {
         #expect(bench.gate.deadLetters.purge([2, 3, 77]) { count = try? $0.get() })
         bench.settle()
         #expect(count == 2)
-        #expect(letters()?.letters.map(\.number) == [1, 4, 5])
+        #expect(deadLetters()?.deadLetters.map(\.number) == [1, 4, 5])
     }
 
     @Test(
@@ -254,24 +254,24 @@ struct RequeueTests {
         }
         bench.sender.answer(.status(400))
         bench.settle()
-        let letter = try #require(bench.store.memory.deadLetters.first)
-        #expect(letter.attempts == 1 && letter.reason == .refusedStatus)
-        #expect(letter.firstFailedAt == start && letter.diedAt == bench.scheduler.wall)
+        let deadLetter = try #require(bench.store.memory.deadLetters.first)
+        #expect(deadLetter.attempts == 1 && deadLetter.reason == .refusedStatus)
+        #expect(deadLetter.firstFailedAt == start && deadLetter.diedAt == bench.scheduler.wall)
     }
 
     @Test("X2: a dead letter larger than a page is returned alone")
-    func hugeLetters() throws {
+    func hugeDeadLetters() throws {
         bury(2, EventDraft(data: #"{"x":"\#(String(repeating: "x", count: 600_000))"}"#))
-        let page = try #require(letters())
-        #expect(page.letters.count == 1 && page.next == 1)
-        #expect(letters(after: 1)?.letters.count == 1)
+        let page = try #require(deadLetters())
+        #expect(page.deadLetters.count == 1 && page.next == 1)
+        #expect(deadLetters(after: 1)?.deadLetters.count == 1)
     }
 
     @Test("D10, X2: a page is limited in size")
     func largePage() throws {
         bury(4, EventDraft(data: #"{"x":"\#(String(repeating: "x", count: 200_000))"}"#))
-        let page = try #require(letters())
-        #expect(page.letters.count == 2 && page.next == 2)
+        let page = try #require(deadLetters())
+        #expect(page.deadLetters.count == 2 && page.next == 2)
         #expect(requeue() == .success(4))
     }
 }

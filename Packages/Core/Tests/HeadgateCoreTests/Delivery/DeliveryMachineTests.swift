@@ -58,7 +58,7 @@ struct DeliveryMachineTests {
         var run = try machine(events: 1)
         _ = run.evaluate(through: .max)
         #expect(run.answer(1, .status(400)).map(\.name) == ["keep", "settle", "evaluateForMore"])
-        #expect(run.letters.map(\.reason) == [.refusedStatus] && run.letters.map(\.attempts) == [1])
+        #expect(run.deadLetters.map(\.reason) == [.refusedStatus] && run.deadLetters.map(\.attempts) == [1])
     }
 
     @Test("D7: a refusal blocks the dispatcher until its settings change, even if it was being stopped")

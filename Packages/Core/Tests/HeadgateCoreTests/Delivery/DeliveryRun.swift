@@ -14,7 +14,7 @@ struct DeliveryRun {
     var ended: [SequenceNumber: DeliveryOutcome] = [:]
     /// Failed attempts charged to each event.
     var charged: [SequenceNumber: Int] = [:]
-    var letters: [DeadLetter] = []
+    var deadLetters: [DeadLetter] = []
     var lost = 0
     var purged: [Purges.Number: Int] = [:]
     /// The opening of a board that batches are sent under, or nil if there is none.
@@ -116,7 +116,7 @@ struct DeliveryRun {
                 all += perform(machine.read(.success(shelf.stored(behind: position)), at: moment(chance: 1)))
             case .build(let room): all += build(room)
             case .send(let batch): send(batch)
-            case .keep(let new): letters += new
+            case .keep(let new): deadLetters += new
             case .endPurge(let number, let end): purged[number] = end.count
             default: break
             }
@@ -238,14 +238,16 @@ struct DeliveryRun {
         if let failure { throw ModelFailure(failure) }
         let counters = machine.counters
         try #require(counters[.sent] == ended.values.count { $0 == .delivered })
-        try #require(counters[.dead] == letters.count && counters[.dead] == ended.values.count { $0 == .dead })
+        try #require(counters[.dead] == deadLetters.count && counters[.dead] == ended.values.count { $0 == .dead })
         try #require(counters[.purged] == ended.values.count { $0 == .purged })
         try #require(machine.flights.count == inFlight.count)
         let stored = Int(shelf.lastStored)
         try #require(shelf.unsettled == stored - ended.count)
         let away = inFlight.values.reduce(0) { $0 + $1.events.count }
         try #require(machine.pending(in: shelf) == stored - ended.count - away)
-        for letter in letters { try #require(letter.attempts == charged[letter.sequenceNumber, default: 0]) }
+        for deadLetter in deadLetters {
+            try #require(deadLetter.attempts == charged[deadLetter.sequenceNumber, default: 0])
+        }
         let most = machine.settings.maxAttempts
         try #require(charged.allSatisfy { ended[$0.key] != nil || $0.value < most })
         // The machine reports no event as settled that is not.

@@ -31,7 +31,7 @@ struct SettlementsModelTests {
         history.store.room = 1_000
         history.scheduler.advance(by: .seconds(2))
         #expect(history.store.settled[1] == Settled(through: 9) && history.store.trimmed == 9)
-        #expect(history.store.letters == [DeadLetterName(dispatcher: 1, number: 4)])
+        #expect(history.store.deadLetters == [DeadLetterName(dispatcher: 1, number: 4)])
     }
 
     @Test("Q8: settlements already written are not written repeatedly while dead letters wait")
@@ -52,7 +52,7 @@ struct SettlementsModelTests {
         #expect(history.store.settled[1]?.ranges.last == 129...129)
         history.store.room = .max
         history.scheduler.advance(by: .seconds(20))
-        #expect(history.store.settled[1] == Settled(through: 500) && history.store.letters.count == 200)
+        #expect(history.store.settled[1] == Settled(through: 500) && history.store.deadLetters.count == 200)
     }
 }
 
@@ -67,7 +67,7 @@ private final class TightStore: EventStore {
     /// The bytes that a write may take.
     var room = Int.max
     private(set) var settled: [DispatcherNumber: Settled] = [:]
-    private(set) var letters: Set<DeadLetterName> = []
+    private(set) var deadLetters: Set<DeadLetterName> = []
     private(set) var trimmed: SequenceNumber = 0
     private(set) var kept: [String: [UInt8]] = [:]
     private(set) var writes = 0
@@ -96,8 +96,8 @@ private final class TightStore: EventStore {
     private func apply(_ change: StoreChange) {
         switch change {
         case .settled(let number, let all): settled[number] = all
-        case .deadLetter(let letter):
-            letters.insert(DeadLetterName(dispatcher: letter.dispatcher, number: letter.sequenceNumber))
+        case .deadLetter(let deadLetter):
+            deadLetters.insert(DeadLetterName(dispatcher: deadLetter.dispatcher, number: deadLetter.sequenceNumber))
         case .trim(let through): trimmed = through
         case .retain: break
         case .keep(let name, let value): kept[name] = value
@@ -160,29 +160,29 @@ private final class History: GateHost {
     /// Asks to be notified when everything up to now is written.
     private func ask() {
         asked += 1
-        let (value, letters) = (kept, dead)
+        let (value, deadLetters) = (kept, dead)
         settlements.whenWritten { [unowned self] fault in
             answered += 1
             guard fault == nil else { return }
             #expect(value == 0 || store.kept["a"] != nil, "\(seed)")
-            #expect(letters.isSubset(of: store.letters), "\(seed)")
+            #expect(deadLetters.isSubset(of: store.deadLetters), "\(seed)")
         }
     }
 
     private func check() {
         for (number, all) in store.settled {
             #expect((all.ranges.last?.upperBound ?? all.position) <= positions[number] ?? 0, "\(seed)")
-            let lost = dead.subtracting(store.letters).filter { $0.dispatcher == number && all.contains($0.number) }
+            let lost = dead.subtracting(store.deadLetters).filter { $0.dispatcher == number && all.contains($0.number) }
             #expect(lost.isEmpty, "\(lost) are settled, and there are no letters, \(seed)")
         }
-        let unsafe = dead.subtracting(store.letters).map(\.number).min() ?? .max
+        let unsafe = dead.subtracting(store.deadLetters).map(\.number).min() ?? .max
         #expect(store.trimmed < unsafe, "what nobody needs is said up to \(store.trimmed), \(seed)")
     }
 
     func end() {
         store.room = .max
         scheduler.advance(by: .seconds(60))
-        #expect(store.letters == dead, "\(seed)")
+        #expect(store.deadLetters == dead, "\(seed)")
         for (number, position) in positions where position > 0 {
             #expect(store.settled[number] == Settled(through: position), "\(seed)")
         }

@@ -69,7 +69,7 @@ struct SettlementsTests {
         func stored(_ tallies: RouteTallies, behind previous: SequenceNumber) {}
     }
 
-    private func letter(_ number: SequenceNumber) -> StoreChange {
+    private func deadLetter(_ number: SequenceNumber) -> StoreChange {
         let moment = Timestamp(milliseconds: 0)
         return .deadLetter(
             DeadLetter(
@@ -231,19 +231,19 @@ struct SettlementsTests {
     func condensed() {
         store.fault = .noRoom("full")
         settlements.add(.keep("pause", [1]))
-        for number in 1...10_500 { settlements.add(letter(SequenceNumber(number))) }
+        for number in 1...10_500 { settlements.add(deadLetter(SequenceNumber(number))) }
         for stamp in 1...20 {
             settlements.add(.forgetIDs(through: Int64(stamp)))
             scheduler.advance(by: .seconds(1))
         }
-        #expect(settlements.unwrittenLetters == Tally(events: 10_500, bytes: 0))
+        #expect(settlements.unwrittenDeadLetters == Tally(events: 10_500, bytes: 0))
         store.fault = nil
         scheduler.advance(by: .seconds(1))
-        #expect(settlements.unwrittenLetters == .zero)
+        #expect(settlements.unwrittenDeadLetters == .zero)
         let written = store.writes.joined()
         #expect(written.contains(.keep("pause", [1])))
         #expect(written.count == 10_502)
-        #expect(written.contains(letter(1)) && written.contains(letter(10_500)))
+        #expect(written.contains(deadLetter(1)) && written.contains(deadLetter(10_500)))
         #expect(written.contains(.forgetIDs(through: 20)))
     }
 

@@ -74,12 +74,13 @@ import Testing
         bench.sender.answer(.status(400))
         bench.settle()
         let dead = outcome("1", of: bench)
-        #expect(dead?.state == .dead && dead?.attempts == 1 && dead?.lastError == "HTTP 400" && dead?.letter == 1)
+        #expect(dead?.state == .dead && dead?.attempts == 1 && dead?.lastError == "HTTP 400" && dead?.deadLetter == 1)
         try bench.restart()
         #expect(
             outcome("2", of: bench)
                 == DispatcherTrace(
-                    dispatcher: "collect", state: .dead, at: dead?.at, attempts: 1, lastError: "HTTP 400", letter: 2))
+                    dispatcher: "collect", state: .dead, at: dead?.at, attempts: 1, lastError: "HTTP 400", deadLetter: 2
+                ))
         _ = bench.gate.deadLetters.requeue(of: "collect", [2]) { _ in }
         bench.settle()
         let events = trace("2", of: bench)
@@ -216,7 +217,7 @@ import Testing
                     dispatcher: "collect", state: .delivered, at: bench.scheduler.wall, attempts: 2,
                     lastError: "HTTP 503")
             ])
-        #expect(outcome("2", of: bench)?.state == .dead && outcome("2", of: bench)?.letter == 1)
+        #expect(outcome("2", of: bench)?.state == .dead && outcome("2", of: bench)?.deadLetter == 1)
         #expect(trace("3", in: nil, of: bench).map(\.sequenceNumber) == [3])
         _ = bench.gate.purge("collect") { _ in }
         bench.settle()

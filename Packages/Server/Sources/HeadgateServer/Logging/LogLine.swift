@@ -42,9 +42,9 @@ enum LogKind: String, CaseIterable, Sendable {
     case eventsQuarantined = "events_quarantined"
     case eventsRefused = "events_refused"
     case eventsRejected = "events_rejected"
-    case lettersDropped = "letters_dropped"
-    case lettersFull = "letters_full"
-    case lettersPurged = "letters_purged"
+    case deadLettersDropped = "letters_dropped"
+    case deadLettersFull = "letters_full"
+    case deadLettersPurged = "letters_purged"
     case linesDropped = "lines_dropped"
     case operated
     case orphanQueueDropped = "queue_given_up"
@@ -115,15 +115,15 @@ enum LogKind: String, CaseIterable, Sendable {
         case .eventsRefused: (.warning, "{events} refused: {reason}")
         case .eventsRejected:
             (.warning, "dispatcher {dispatcher}: the destination accepted a batch but rejected {events}: {cause}")
-        case .lettersDropped:
+        case .deadLettersDropped:
             (.warning, "dispatcher {dispatcher} lost the dead letters of {events} to make room for newer ones")
-        case .lettersFull:
+        case .deadLettersFull:
             (
                 .warning,
                 "dispatcher {dispatcher} is blocked: the store has {letters} and no room for another one; "
                     + "requeue or purge some, or raise store.max_dead_letters"
             )
-        case .lettersPurged: (.notice, "an operator purged {letters}")
+        case .deadLettersPurged: (.notice, "an operator purged {letters}")
         case .linesDropped:
             (.warning, "the log lost {lines}: standard error was not read or not writable")
         case .operated:
@@ -236,7 +236,7 @@ struct LogLine: Equatable, Sendable {
         }
     }
 
-    /// Adds an equal line: event and letter counts are added up, and all other values are replaced.
+    /// Adds an equal line: the counts of events and dead letters are added up, and all other values are replaced.
     mutating func merge(_ next: LogLine) {
         times += next.times
         for (name, value) in next.members {

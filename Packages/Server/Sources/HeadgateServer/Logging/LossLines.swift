@@ -16,9 +16,10 @@ extension Log {
         case .expired: tell(.eventsExpired, members)
         case .evicted: tell(.eventsEvicted, members)
         case .purged: tell(.eventsPurged, members)
-        case .lettersDropped: tell(.lettersDropped, members)
-        case .lettersFull:
-            tell(.lettersFull, ["dispatcher": .string(loss.dispatcher), "letters": .number(DataNumber(loss.events))])
+        case .deadLettersDropped: tell(.deadLettersDropped, members)
+        case .deadLettersFull:
+            tell(
+                .deadLettersFull, ["dispatcher": .string(loss.dispatcher), "letters": .number(DataNumber(loss.events))])
         case .duplicates: tell(.eventsDuplicate, members)
         case .rejected:
             members["cause"] = .string(loss.cause ?? "")

@@ -20,7 +20,7 @@ struct DeadLetterMethods: MethodFamily {
             of: dispatcher, after: DeadLetterNumber(after), limit: limit, isWanted: { reply.isWaiting }
         ) { [gate] result in
             switch result {
-            case .success(let letters): reply.answer(page, (letters, gate.dispatchers))
+            case .success(let deadLetters): reply.answer(page, (deadLetters, gate.dispatchers))
             case .failure: reply.fail(RPCError(.storage, "the store could not read the dead letters"))
             }
         }
@@ -28,16 +28,16 @@ struct DeadLetterMethods: MethodFamily {
     }
 
     private static let dispatcher = Field(optional: "dispatcher", .string, "only dead letters of this dispatcher")
-    private static let letters = Field(
+    private static let deadLetters = Field(
         optional: "letters", numbers, "the numbers of dead letters; without them and without a dispatcher, all")
     private static let numbers = Shape<[Int]>.array(of: .integer).map { Set($0.map { DeadLetterNumber($0) }) }
     private static let count = OutputShape<Int>.object([.required("count", .count, \.self)])
 
     private static let requeue = FamilyMethod<Self>(
-        "dead_letters.requeue", .control, "Requeues dead letters. The events keep their ids.", dispatcher, letters,
+        "dead_letters.requeue", .control, "Requeues dead letters. The events keep their ids.", dispatcher, deadLetters,
         result: count.schema, reasons: [.notFound, .queueFull, .storage]
-    ) { parts, call, dispatcher, letters throws(RPCError) in
-        let isKnown = parts.gate.deadLetters.requeue(of: dispatcher, letters) { [reply = call.reply] result in
+    ) { parts, call, dispatcher, deadLetters throws(RPCError) in
+        let isKnown = parts.gate.deadLetters.requeue(of: dispatcher, deadLetters) { [reply = call.reply] result in
             switch result {
             case .success(let requeued): reply.answer(count, requeued)
             case .failure(let fault): reply.fail(RPCError(fault))
@@ -47,14 +47,14 @@ struct DeadLetterMethods: MethodFamily {
     }
 
     private static let purge = FamilyMethod<Self>(
-        "dead_letters.purge", .control, "Deletes dead letters.", dispatcher, letters, result: count.schema,
+        "dead_letters.purge", .control, "Deletes dead letters.", dispatcher, deadLetters, result: count.schema,
         reasons: [.notFound, .storage]
-    ) { parts, call, dispatcher, letters throws(RPCError) in
-        let isKnown = parts.gate.deadLetters.purge(of: dispatcher, letters) {
+    ) { parts, call, dispatcher, deadLetters throws(RPCError) in
+        let isKnown = parts.gate.deadLetters.purge(of: dispatcher, deadLetters) {
             [reply = call.reply, log = parts.log] result in
             switch result {
             case .success(let purged):
-                if purged > 0 { log.tell(.lettersPurged, ["letters": .number(DataNumber(purged))]) }
+                if purged > 0 { log.tell(.deadLettersPurged, ["letters": .number(DataNumber(purged))]) }
                 reply.answer(count, purged)
             case .failure:
                 reply.fail(RPCError(.storage, "the store could not delete all of the dead letters; try again"))
@@ -65,29 +65,33 @@ struct DeadLetterMethods: MethodFamily {
 
     private static let page = OutputShape<(page: StoredDeadLetterPage, dispatchers: Dispatchers)>.object([
         .required(
-            "dead_letters", .array(letter),
+            "dead_letters", .array(deadLetter),
             { all in
-                all.page.letters.map { ($0.number, $0.letter, all.dispatchers.id(of: $0.letter.dispatcher)) }
+                all.page.deadLetters.map {
+                    ($0.number, $0.deadLetter, all.dispatchers.id(of: $0.deadLetter.dispatcher))
+                }
             }),
         .required("next", .nullable(.positive), \.page.next, "the `after` of the next page; null at the end"),
     ])
 
-    private static let letter = OutputShape<(number: DeadLetterNumber, letter: DeadLetter, dispatcher: String?)>.object(
-        [
-            .required("letter", .positive, \.number), .required("dispatcher", .nullable(.name), \.dispatcher),
-            .required("reason", .word, \.letter.reason),
-            .required("status", .nullable(.count), \.letter.status, "the status of the last answer"),
-            .required("answer", .nullable(.text), \.letter.answer, "the beginning of the last answer"),
-            .required("attempts", .count, \.letter.attempts),
-            .required("first_failed_at", .time, \.letter.firstFailedAt), .required("died_at", .time, \.letter.diedAt),
-            .required("event", .json(.anyObject), \.letter.requeuedEvent),
-        ]).named("DeadLetter")
+    private static let deadLetter = OutputShape<(number: DeadLetterNumber, deadLetter: DeadLetter, dispatcher: String?)>
+        .object(
+            [
+                .required("letter", .positive, \.number), .required("dispatcher", .nullable(.name), \.dispatcher),
+                .required("reason", .word, \.deadLetter.reason),
+                .required("status", .nullable(.count), \.deadLetter.status, "the status of the last answer"),
+                .required("answer", .nullable(.text), \.deadLetter.answer, "the beginning of the last answer"),
+                .required("attempts", .count, \.deadLetter.attempts),
+                .required("first_failed_at", .time, \.deadLetter.firstFailedAt),
+                .required("died_at", .time, \.deadLetter.diedAt),
+                .required("event", .json(.anyObject), \.deadLetter.requeuedEvent),
+            ]).named("DeadLetter")
 
     static let methods = [list, requeue, purge]
 }
 
 extension RPCError {
-    /// Makes the error of an incomplete requeue. Its `count` is the number of requeued letters.
+    /// Makes the error of an incomplete requeue. Its `count` is the number of requeued dead letters.
     fileprivate init(_ fault: RequeueFault) {
         switch fault {
         case .queueFull(let count):

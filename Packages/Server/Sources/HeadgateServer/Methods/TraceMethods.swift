@@ -58,7 +58,7 @@ struct TraceMethods: MethodFamily {
         .required("last_error", .nullable(.text), \.lastError, "the last error"),
         .required("ahead", .nullable(.count), \.ahead, "the number of events of the dispatcher ahead of it"),
         .required("blocked_by", .array(.name), \.blockedBy, "the ids of the barriers that block the dispatcher"),
-        .required("letter", .nullable(.positive), \.letter, "the number of its dead letter"),
+        .required("letter", .nullable(.positive), \.deadLetter, "the number of its dead letter"),
         .required("replayed", .bool, \.isReplayed, "true if a rewind made the event pending again"),
     ]).named("DispatcherTrace")
 

@@ -181,9 +181,9 @@ enum MetricTable {
         .one(
             .gauge, "headgate_erasure_active", "1 during an erasure, until no file of the store has the events' bytes"
         ) { .flag($0.store.isErasing) },
-        .one(.gauge, "headgate_store_dead_letters", "Dead letters") { .whole($0.store.letters.events) },
+        .one(.gauge, "headgate_store_dead_letters", "Dead letters") { .whole($0.store.deadLetterTally.events) },
         .one(.gauge, "headgate_store_dead_letter_bytes", "Bytes of the dead letters' events, as JSON", unit: .bytes) {
-            .whole($0.store.letters.bytes)
+            .whole($0.store.deadLetterTally.bytes)
         },
         .one(.gauge, "headgate_store_max_dead_letters", "Limit of dead letters") {
             .whole($0.store.limits.deadLetters.count)

@@ -40,7 +40,7 @@ struct MetricsReading {
         let live: Tally
         let limits: StoreLimits
         let diskBytes: Int
-        let letters: Tally
+        let deadLetterTally: Tally
         let rememberedIDs: Int
         /// The age of the oldest pending event, or nil if there is none.
         let oldest: Duration?

@@ -15,7 +15,7 @@ extension MetricsReading {
         let store = gate.events.store
         self.store = StoreReading(
             kind: store.kind, durability: service.control.atStart.durability.rawValue, live: gate.stored,
-            limits: service.settings.store, diskBytes: store.diskBytes, letters: gate.deadLetters.used,
+            limits: service.settings.store, diskBytes: store.diskBytes, deadLetterTally: gate.deadLetters.used,
             rememberedIDs: gate.events.remembered.ids, oldest: gate.oldestAge,
             retained: store.retained.tally, oldestRetained: gate.retainedAge,
             isErasing: gate.erasure.map { !$0.isDryRun } ?? false)

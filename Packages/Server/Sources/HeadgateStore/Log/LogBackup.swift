@@ -9,7 +9,7 @@ final class LogBackup {
     private let leftOut: Set<String>
     /// All events up to this one are copied, as far as they are needed.
     private var copiedThrough: SequenceNumber = 0
-    private var lastLetter: DeadLetterNumber = 0
+    private var lastDeadLetter: DeadLetterNumber = 0
     private var positions: [DeadLetterNumber: DeadLetterPosition] = [:]
     /// The copied files of ids, by the segment number of the original.
     private var filedIDs: [UInt64: LogIDs.Filed] = [:]
@@ -60,7 +60,9 @@ final class LogBackup {
         let needed = log.state.needed
         if let (segment, block) = nextBlock(log, needed) { return try copy(block, of: segment, needed, log) }
         if let filed = log.state.ids.files.first(where: { filedIDs[$0.segment] == nil }) { return try copy(filed, log) }
-        if log.state.letters.entries.last.map({ $0.number > lastLetter }) ?? false { return try copyLetters(log) }
+        if log.state.deadLetters.entries.last.map({ $0.number > lastDeadLetter }) ?? false {
+            return try copyDeadLetters(log)
+        }
         finish(log.state)
         return 0
     }
@@ -91,15 +93,15 @@ final class LogBackup {
 
     // MARK: Dead letters and ids
 
-    private func copyLetters(_ log: SegmentLog) throws(DiskFault) -> Int {
-        let all = log.state.letters.entries
-        var rest = all.drop { $0.number <= lastLetter }
-        let letters = try log.takeLetters(&rest, ofBytes: LogBackup.pieceSize)
-        lastLetter = all[rest.startIndex - 1].number
-        guard !letters.isEmpty else { return 0 }
-        add { $0.encode(letters) }
+    private func copyDeadLetters(_ log: SegmentLog) throws(DiskFault) -> Int {
+        let all = log.state.deadLetters.entries
+        var rest = all.drop { $0.number <= lastDeadLetter }
+        let deadLetters = try log.takeDeadLetters(&rest, ofBytes: LogBackup.pieceSize)
+        lastDeadLetter = all[rest.startIndex - 1].number
+        guard !deadLetters.isEmpty else { return 0 }
+        add { $0.encode(deadLetters) }
         endSegment(from: log.options.segmentSize)
-        return letters.reduce(0) { $0 + $1.letter.record.count }
+        return deadLetters.reduce(0) { $0 + $1.deadLetter.record.count }
     }
 
     /// Copies a file of ids. Damaged ids are left out, as at a start.
@@ -142,7 +144,7 @@ final class LogBackup {
         let summary = add { $0.encodeSummary() }
         guard let ended = target else { return }
         segments.append(ended.entry(file: files, summary: summary.offset))
-        positions.merge(ended.letters) { $1 }
+        positions.merge(ended.deadLetters) { $1 }
         target = nil
     }
 
@@ -162,8 +164,8 @@ final class LogBackup {
     private func copy(_ present: LogState) -> LogState {
         var state = present
         state.segments = segments
-        state.letters.remove { positions[$0.number] == nil }
-        state.letters.move(positions)
+        state.deadLetters.remove { positions[$0.number] == nil }
+        state.deadLetters.move(positions)
         (state.damaged, state.erased) = ([:], nil)
         let filed = state.ids.files.compactMap { filedIDs[$0.segment] }.filter { $0.file.size > 0 }
         state.ids = LogIDs(recent: state.ids.recent, files: filed, forgottenThrough: state.ids.forgottenThrough)

@@ -11,11 +11,11 @@ private enum Tag: UInt8 {
     case forgetRoutes
     case forgetIDs
     case keep
-    case lettersGone
+    case deadLettersGone
     case forgotten
     case replaced
     case damaged
-    case letter
+    case numberedDeadLetter
     case limitDeadLetters
     case retain
     case givenUp
@@ -29,13 +29,13 @@ private enum Tag: UInt8 {
 enum LogChange {
     case asked(StoreChange)
     /// A dead letter was stored under a number.
-    case letter(StoredDeadLetter)
+    case numberedDeadLetter(StoredDeadLetter)
     /// Dead letters were deleted.
-    case lettersGone([DeadLetterNumber])
+    case deadLettersGone([DeadLetterNumber])
     /// Segments have no needed content.
     case forgotten([UInt64])
     /// A copy has replaced segments.
-    case replaced([UInt64], by: LogSegmentEntry, letters: [DeadLetterNumber: DeadLetterPosition])
+    case replaced([UInt64], by: LogSegmentEntry, deadLetters: [DeadLetterNumber: DeadLetterPosition])
     /// Events of a block are damaged, and do not count any more.
     case damaged(LogPosition, lost: RouteTallies)
     /// Settled events up to this one are no longer kept (Behaviour R1).
@@ -50,10 +50,10 @@ enum LogChange {
     case erasureEnded
 
     /// The dead letter that the change stores; nil if it stores none.
-    var letter: DeadLetter? {
+    var deadLetter: DeadLetter? {
         switch self {
-        case .asked(.deadLetter(let letter)): letter
-        case .letter(let stored): stored.letter
+        case .asked(.deadLetter(let deadLetter)): deadLetter
+        case .numberedDeadLetter(let stored): stored.deadLetter
         default: nil
         }
     }
@@ -61,21 +61,21 @@ enum LogChange {
     func write(to writer: inout LogWriter) {
         switch self {
         case .asked(let change): change.write(to: &writer)
-        case .letter(let stored):
-            writer.put(Tag.letter.rawValue)
+        case .numberedDeadLetter(let stored):
+            writer.put(Tag.numberedDeadLetter.rawValue)
             writer.put(stored.number)
-            writer.put(stored.letter)
-        case .lettersGone(let letters):
-            writer.put(Tag.lettersGone.rawValue)
-            writer.put(all: letters) { $0.put($1) }
+            writer.put(stored.deadLetter)
+        case .deadLettersGone(let deadLetters):
+            writer.put(Tag.deadLettersGone.rawValue)
+            writer.put(all: deadLetters) { $0.put($1) }
         case .forgotten(let segments):
             writer.put(Tag.forgotten.rawValue)
             writer.put(all: segments) { $0.put($1) }
-        case .replaced(let segments, let copy, let letters):
+        case .replaced(let segments, let copy, let deadLetters):
             writer.put(Tag.replaced.rawValue)
             writer.put(all: segments) { $0.put($1) }
             writer.put(copy)
-            writer.put(all: letters.sorted { $0.key < $1.key }) {
+            writer.put(all: deadLetters.sorted { $0.key < $1.key }) {
                 $0.put($1.key)
                 $0.put($1.value)
             }
@@ -103,19 +103,20 @@ enum LogChange {
     init(_ reader: inout LogReader) throws(LogReader.Unsound) {
         guard let tag = Tag(rawValue: try reader.take()) else { throw LogReader.Unsound() }
         switch tag {
-        case .letter:
-            self = .letter(StoredDeadLetter(number: try reader.takeSequenceNumber(), letter: try reader.takeLetter()))
-        case .lettersGone:
-            self = .lettersGone(try reader.takeNumbers())
+        case .numberedDeadLetter:
+            self = .numberedDeadLetter(
+                StoredDeadLetter(number: try reader.takeSequenceNumber(), deadLetter: try reader.takeDeadLetter()))
+        case .deadLettersGone:
+            self = .deadLettersGone(try reader.takeNumbers())
         case .forgotten:
             self = .forgotten(try reader.takeNumbers())
         case .replaced:
             let segments: [UInt64] = try reader.takeNumbers()
             let copy = try reader.takeSegmentEntry()
-            let letters = try reader.takeAll { (reader) throws(LogReader.Unsound) in
-                (try reader.take(DeadLetterNumber.self), try reader.takeLetterPosition())
+            let deadLetters = try reader.takeAll { (reader) throws(LogReader.Unsound) in
+                (try reader.take(DeadLetterNumber.self), try reader.takeDeadLetterPosition())
             }
-            self = .replaced(segments, by: copy, letters: Dictionary(letters) { $1 })
+            self = .replaced(segments, by: copy, deadLetters: Dictionary(deadLetters) { $1 })
         case .damaged:
             let position = try reader.takePosition()
             guard let lost = TallyBlob.decode(try reader.takePiece()) else { throw LogReader.Unsound() }
@@ -144,9 +145,9 @@ extension StoreChange {
             writer.put(Tag.settled.rawValue)
             writer.put(number)
             writer.put(settled)
-        case .deadLetter(let letter):
+        case .deadLetter(let deadLetter):
             writer.put(Tag.deadLetter.rawValue)
-            writer.put(letter)
+            writer.put(deadLetter)
         case .trim(let through):
             writer.put(Tag.trim.rawValue)
             writer.put(through)
@@ -175,7 +176,7 @@ extension StoreChange {
         case .dispatcher: self = .dispatcher(try reader.takeDispatcher())
         case .forgetDispatcher: self = .forgetDispatcher(try reader.take())
         case .settled: self = .settled(try reader.take(), try reader.takeSettled())
-        case .deadLetter: self = .deadLetter(try reader.takeLetter())
+        case .deadLetter: self = .deadLetter(try reader.takeDeadLetter())
         case .trim: self = .trim(through: try reader.takeSequenceNumber())
         case .forgetRoutes: self = .forgetRoutes(try reader.takeNumbers())
         case .forgetIDs: self = .forgetIDs(through: try reader.takeSequenceNumber())
@@ -186,7 +187,8 @@ extension StoreChange {
         case .limitDeadLetters:
             self = .limitDeadLetters(DeadLetterLimits(count: try reader.takeSize(), bytes: try reader.takeSize()))
         case .retain: self = .retain(try reader.takeRetention())
-        case .letter, .lettersGone, .forgotten, .replaced, .damaged, .givenUp, .rewound, .routes, .erased,
+        case .numberedDeadLetter, .deadLettersGone, .forgotten, .replaced, .damaged, .givenUp, .rewound, .routes,
+            .erased,
             .erasureEnded:
             throw LogReader.Unsound()
         }
@@ -201,16 +203,16 @@ extension LogWriter {
         }
     }
 
-    mutating func put(_ letter: DeadLetter) {
-        put(letter.dispatcher)
-        put(letter.sequenceNumber)
-        put(letter.reason.rawValue)
-        put(optional: letter.status.map(Int64.init))
-        put(all: letter.answer.map { [$0] } ?? []) { $0.put($1) }
-        put(Int64(letter.attempts))
-        put(letter.firstFailedAt.milliseconds)
-        put(letter.diedAt.milliseconds)
-        put(letter.record)
+    mutating func put(_ deadLetter: DeadLetter) {
+        put(deadLetter.dispatcher)
+        put(deadLetter.sequenceNumber)
+        put(deadLetter.reason.rawValue)
+        put(optional: deadLetter.status.map(Int64.init))
+        put(all: deadLetter.answer.map { [$0] } ?? []) { $0.put($1) }
+        put(Int64(deadLetter.attempts))
+        put(deadLetter.firstFailedAt.milliseconds)
+        put(deadLetter.diedAt.milliseconds)
+        put(deadLetter.record)
     }
 
     mutating func put(_ position: LogPosition) {
@@ -227,7 +229,7 @@ extension LogReader {
         }.first
     }
 
-    mutating func takeLetter() throws(Unsound) -> DeadLetter {
+    mutating func takeDeadLetter() throws(Unsound) -> DeadLetter {
         let (dispatcher, number) = (try take(DispatcherNumber.self), try takeSequenceNumber())
         guard let reason = DeadLetter.Reason(rawValue: try takeText()) else { throw Unsound() }
         let status = try takeOptional().map { Int(truncatingIfNeeded: $0) }

@@ -13,7 +13,7 @@ final class LogCopy {
     /// The number of recoveries of the log when the copy began.
     private let recoveries: Int
     private var rest: ArraySlice<(segment: LogSegment, block: LogBlock)>
-    private var restOfLetters: ArraySlice<DeadLetterIndex.Entry>
+    private var restOfDeadLetters: ArraySlice<DeadLetterIndex.Entry>
 
     /// The bytes of dead letters that are copied in one step.
     private static let piece = 256 << 10
@@ -34,7 +34,7 @@ final class LogCopy {
         let segments = plan.compactMap { log.sealed[$0.number] }
         rest = segments.flatMap { segment in segment.index.blocks.map { (segment, $0) } }[...]
         let numbers = Set(plan.map(\.number))
-        restOfLetters = log.state.letters.entries.filter { numbers.contains($0.position.frame.segment) }[...]
+        restOfDeadLetters = log.state.deadLetters.entries.filter { numbers.contains($0.position.frame.segment) }[...]
     }
 
     // MARK: Plan
@@ -97,8 +97,8 @@ final class LogCopy {
             try copy(block, of: segment)
             return true
         }
-        if !restOfLetters.isEmpty {
-            try copyLetters()
+        if !restOfDeadLetters.isEmpty {
+            try copyDeadLetters()
             return true
         }
         try finish()
@@ -118,9 +118,9 @@ final class LogCopy {
         try write(draft.encode(events, packedFrom: log.options.leastPacked))
     }
 
-    private func copyLetters() throws(DiskFault) {
-        let letters = try log.takeLetters(&restOfLetters, ofBytes: LogCopy.piece)
-        if !letters.isEmpty { try write(draft.encode(letters)) }
+    private func copyDeadLetters() throws(DiskFault) {
+        let deadLetters = try log.takeDeadLetters(&restOfDeadLetters, ofBytes: LogCopy.piece)
+        if !deadLetters.isEmpty { try write(draft.encode(deadLetters)) }
     }
 
     private func write(_ frame: SegmentDraft.Frame) throws(DiskFault) {
@@ -138,7 +138,7 @@ final class LogCopy {
         let whole = log.segment(entry.number, entry.file)
         whole.index = draft.index
         log.files.note(entry.file)
-        if try !log.replace(sources.map(\.number), by: whole, entry, letters: draft.letters) { giveUp() }
+        if try !log.replace(sources.map(\.number), by: whole, entry, deadLetters: draft.deadLetters) { giveUp() }
     }
 }
 
@@ -166,21 +166,21 @@ extension SegmentLog {
 
     /// Reads the first dead letters, until they have some bytes. Damaged ones are deleted.
     /// - Parameter entries: the dead letters to read. Afterwards the rest.
-    func takeLetters(
+    func takeDeadLetters(
         _ entries: inout ArraySlice<DeadLetterIndex.Entry>, ofBytes most: Int
     ) throws(DiskFault) -> [StoredDeadLetter] {
-        var (letters, bytes): ([StoredDeadLetter], Int) = ([], 0)
+        var (deadLetters, bytes): ([StoredDeadLetter], Int) = ([], 0)
         var damaged: [DeadLetterIndex.Entry] = []
         while bytes < most, let entry = entries.popFirst() {
-            guard let letter = try letter(entry) else {
+            guard let deadLetter = try deadLetter(entry) else {
                 damaged.append(entry)
                 continue
             }
             bytes += entry.size
-            letters.append(StoredDeadLetter(number: entry.number, letter: letter))
+            deadLetters.append(StoredDeadLetter(number: entry.number, deadLetter: deadLetter))
         }
         quarantine(damaged)
-        return letters
+        return deadLetters
     }
 }
 

@@ -21,7 +21,7 @@ struct LogLosses: Equatable {
     /// The number of events that were lost at most with files that were taken away; nil if the log was not recreated.
     var renewed: Int?
     /// The number of dead letters that had to make room for newer ones, by dispatcher (Behaviour D10).
-    var droppedLetters: [DispatcherNumber: Int] = [:]
+    var droppedDeadLetters: [DispatcherNumber: Int] = [:]
 
     /// Returns the losses, and forgets them.
     mutating func take() -> LogLosses {

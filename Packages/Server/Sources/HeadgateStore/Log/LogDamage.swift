@@ -25,14 +25,14 @@ extension SegmentLog {
     }
 
     /// Deletes damaged dead letters.
-    func quarantine(_ letters: [DeadLetterIndex.Entry]) {
-        guard !letters.isEmpty else { return }
-        losses.quarantined += letters.count
-        _ = try? write([.changes([.lettersGone(letters.map(\.number))])])
+    func quarantine(_ deadLetters: [DeadLetterIndex.Entry]) {
+        guard !deadLetters.isEmpty else { return }
+        losses.quarantined += deadLetters.count
+        _ = try? write([.changes([.deadLettersGone(deadLetters.map(\.number))])])
     }
 
     /// Reads a dead letter; nil if it is damaged.
-    func letter(_ entry: DeadLetterIndex.Entry) throws(DiskFault) -> DeadLetter? {
+    func deadLetter(_ entry: DeadLetterIndex.Entry) throws(DiskFault) -> DeadLetter? {
         let frame = entry.position.frame
         let segment = frame.segment == active.segment.number ? active.segment : sealed[frame.segment]
         guard let segment, let content = try content(of: segment, at: frame.offset) else { return nil }
@@ -40,7 +40,7 @@ extension SegmentLog {
             var reader = LogReader(bytes)
             let changes = try? reader.takeAll { (reader) throws(LogReader.Unsound) in try LogChange(&reader) }
             guard let changes, entry.position.index < changes.count else { return nil }
-            return changes[entry.position.index].letter
+            return changes[entry.position.index].deadLetter
         }
     }
 

@@ -36,13 +36,14 @@ struct DeadLetterIndex: Equatable {
 
     /// Adds a dead letter.
     /// - Parameter number: a number above the present ones; nil for the next.
-    mutating func add(_ letter: DeadLetter, under number: DeadLetterNumber? = nil, at position: DeadLetterPosition) {
+    mutating func add(_ deadLetter: DeadLetter, under number: DeadLetterNumber? = nil, at position: DeadLetterPosition)
+    {
         let number = number ?? newest + 1
         newest = max(newest, number)
-        let size = letter.record.count
+        let size = deadLetter.record.count
         entries.append(
             Entry(
-                number: number, dispatcher: letter.dispatcher, sequenceNumber: letter.sequenceNumber,
+                number: number, dispatcher: deadLetter.dispatcher, sequenceNumber: deadLetter.sequenceNumber,
                 position: position,
                 size: size))
         bytes += size
@@ -79,7 +80,7 @@ struct DeadLetterIndex: Equatable {
         entries.lazy.filter { entry in
             entry.number > query.after && entry.number <= query.through
                 && query.dispatcher.map { $0 == entry.dispatcher } ?? true
-                && query.letters.map { $0.contains(entry.number) } ?? true
+                && query.numbers.map { $0.contains(entry.number) } ?? true
         }
     }
 

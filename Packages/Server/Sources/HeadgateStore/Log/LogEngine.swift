@@ -193,8 +193,8 @@ final class LogEngine {
     // MARK: Erasing
 
     /// Records that events and dead letters are erased.
-    func erase(_ events: [SequenceNumber], _ letters: [DeadLetterNumber]) -> Result<Void, StoreFault> {
-        attemptMakingRoom { () throws(DiskFault) in try log.erase(events, letters) }
+    func erase(_ events: [SequenceNumber], _ deadLetters: [DeadLetterNumber]) -> Result<Void, StoreFault> {
+        attemptMakingRoom { () throws(DiskFault) in try log.erase(events, deadLetters) }
     }
 
     /// Does a step of the removal of the bytes of erased events.
@@ -231,24 +231,24 @@ final class LogEngine {
 
     func readDeadLetters(_ query: DeadLetterQuery) -> Result<StoredDeadLetterPage, StoreFault> {
         attempt { () throws(DiskFault) in
-            var page = StoredDeadLetterPage(newest: log.state.letters.newest)
+            var page = StoredDeadLetterPage(newest: log.state.deadLetters.newest)
             var damaged: [DeadLetterIndex.Entry] = []
             defer { log.quarantine(damaged) }
-            for entry in log.state.letters.meant(by: query) {
-                guard let letter = try log.letter(entry) else {
+            for entry in log.state.deadLetters.meant(by: query) {
+                guard let deadLetter = try log.deadLetter(entry) else {
                     damaged.append(entry)
                     continue
                 }
-                guard page.take(StoredDeadLetter(number: entry.number, letter: letter), query) else { break }
+                guard page.take(StoredDeadLetter(number: entry.number, deadLetter: deadLetter), query) else { break }
             }
             return page
         }
     }
 
     func purgeDeadLetters(_ query: DeadLetterQuery) -> Result<Int, StoreFault> {
-        let numbers = log.state.letters.meant(by: query).prefix(query.limit).map(\.number)
+        let numbers = log.state.deadLetters.meant(by: query).prefix(query.limit).map(\.number)
         guard !numbers.isEmpty else { return .success(0) }
-        return write([.changes([.lettersGone(numbers)])]).map { _ in numbers.count }
+        return write([.changes([.deadLettersGone(numbers)])]).map { _ in numbers.count }
     }
 
     // MARK: Chores

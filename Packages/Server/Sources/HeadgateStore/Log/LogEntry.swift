@@ -13,23 +13,23 @@ enum LogEntry {
     var hasEvents: Bool {
         switch self {
         case .group: true
-        case .changes(let changes): changes.contains { $0.letter != nil }
+        case .changes(let changes): changes.contains { $0.deadLetter != nil }
         }
     }
 
     /// Returns the entry with numbers for its dead letters. Later changes name a dead letter by its number, also if
     /// earlier dead letters are damaged.
     func numbered(behind newest: inout DeadLetterNumber) -> LogEntry {
-        guard case .changes(let changes) = self, changes.contains(where: { $0.letter != nil }) else { return self }
+        guard case .changes(let changes) = self, changes.contains(where: { $0.deadLetter != nil }) else { return self }
         var numbered: [LogChange] = []
         for change in changes {
-            if case .letter(let stored) = change { newest = max(newest, stored.number) }
-            guard case .asked(.deadLetter(let letter)) = change else {
+            if case .numberedDeadLetter(let stored) = change { newest = max(newest, stored.number) }
+            guard case .asked(.deadLetter(let deadLetter)) = change else {
                 numbered.append(change)
                 continue
             }
             newest += 1
-            numbered.append(.letter(StoredDeadLetter(number: newest, letter: letter)))
+            numbered.append(.numberedDeadLetter(StoredDeadLetter(number: newest, deadLetter: deadLetter)))
         }
         return .changes(numbered)
     }

@@ -68,7 +68,7 @@ struct LogOpening {
         state.quarantined = recovered.quarantined
         state.unsettled = try unsettled(recovered, of: state.dispatchers)
         state.recentIDs = try recentIDs(recovered)
-        state.letters = recovered.state.letters.tally
+        state.deadLetterTally = recovered.state.deadLetters.tally
         state.isErasing = recovered.state.erased != nil
         return OpenedStore(engine: LogEngine(recovered, directory: directory, options: options), state: state)
     }

@@ -245,7 +245,7 @@ struct LogRecovery {
         var state = replay.state
         let end = replay.reading.report.certain
         let old = entry(replay.tail, end: end)
-        if !replay.tail.index.blocks.isEmpty || state.letters.bytesBySegment[old.number] != nil {
+        if !replay.tail.index.blocks.isEmpty || state.deadLetters.bytesBySegment[old.number] != nil {
             state.segments.append(old)
         }
         let carried = replay.doubtful.filter { $0.frame.kind == .group || $0.frame.kind == .changes }

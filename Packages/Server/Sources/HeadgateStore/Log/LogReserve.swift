@@ -58,8 +58,8 @@ extension LogChange {
         // Retained events are dropped first on a full disk, so that they take no room from others.
         case .asked(.retain): .events
         case .asked(.settled), .asked(.trim), .asked(.forgetRoutes), .asked(.forgetIDs): .settled
-        case .asked(.limitDeadLetters), .lettersGone, .erased: .deleted
-        case .asked, .letter, .rewound, .routes: .asked
+        case .asked(.limitDeadLetters), .deadLettersGone, .erased: .deleted
+        case .asked, .numberedDeadLetter, .rewound, .routes: .asked
         case .forgotten, .replaced, .damaged, .givenUp, .erasureEnded: .own
         }
     }

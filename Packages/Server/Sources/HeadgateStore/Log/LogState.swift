@@ -6,7 +6,7 @@ struct LogState {
     var dispatchers: [DispatcherNumber: StoredDispatcher] = [:]
     var routes: [RouteNumber: [DispatcherNumber]] = [:]
     var kept: [String: [UInt8]] = [:]
-    var letters = DeadLetterIndex()
+    var deadLetters = DeadLetterIndex()
     /// The highest sequence number that was ever given.
     var lastSequenceNumber: SequenceNumber = 0
     /// The receipt of the newest event, on the age scale.
@@ -47,7 +47,7 @@ struct LogState {
         ids.forget(through: extras.forgottenIDs)
         guard !extras.requeued.isEmpty else { return }
         let requeued = Set(extras.requeued)
-        letters.remove { requeued.contains($0.number) }
+        deadLetters.remove { requeued.contains($0.number) }
     }
 
     /// - Parameter frame: the position of the changes.
@@ -63,13 +63,13 @@ struct LogState {
 
     private mutating func apply(_ change: LogChange, at position: DeadLetterPosition) -> [DispatcherNumber: Int] {
         switch change {
-        case .asked(.deadLetter(let letter)): letters.add(letter, at: position)
-        case .asked(.limitDeadLetters(let bounds)): return letters.limit(to: bounds)
+        case .asked(.deadLetter(let deadLetter)): deadLetters.add(deadLetter, at: position)
+        case .asked(.limitDeadLetters(let bounds)): return deadLetters.limit(to: bounds)
         case .asked(let change): apply(change)
-        case .letter(let stored): letters.add(stored.letter, under: stored.number, at: position)
-        case .lettersGone(let numbers):
+        case .numberedDeadLetter(let stored): deadLetters.add(stored.deadLetter, under: stored.number, at: position)
+        case .deadLettersGone(let numbers):
             let gone = Set(numbers)
-            letters.remove { gone.contains($0.number) }
+            deadLetters.remove { gone.contains($0.number) }
         case .forgotten(let numbers): for number in numbers { forget(number) }
         case .replaced(let numbers, let copy, let positions): replace(numbers, copy, positions)
         case .damaged(let position, let lost): damaged[position, default: [:]] += lost
@@ -120,7 +120,7 @@ struct LogState {
         case .dispatcher(let dispatcher): dispatchers[dispatcher.number] = dispatcher
         case .forgetDispatcher(let number):
             dispatchers[number] = nil
-            letters.remove { $0.dispatcher == number }
+            deadLetters.remove { $0.dispatcher == number }
         case .settled(let number, let settled): dispatchers[number]?.settled = settled
         case .trim(let through): trimmedThrough = max(trimmedThrough, through)
         case .forgetRoutes(let numbers): for number in numbers { routes[number] = nil }
@@ -138,7 +138,7 @@ struct LogState {
         guard let position = segments.firstIndex(where: { numbers.contains($0.number) }) else { return }
         segments.removeAll { numbers.contains($0.number) }
         segments.insert(copy, at: position)
-        letters.move(positions)
+        deadLetters.move(positions)
         damaged = damaged.filter { !numbers.contains($0.key.segment) }
     }
 
@@ -152,7 +152,7 @@ struct LogState {
     mutating func lose(_ segments: [UInt64], andFilesOfIDs isGone: (LogFile) -> Bool) {
         let lost = Set(segments)
         for segment in lost { forget(segment) }
-        letters.remove { lost.contains($0.position.frame.segment) }
+        deadLetters.remove { lost.contains($0.position.frame.segment) }
         ids.lose(isGone)
     }
 
@@ -164,7 +164,7 @@ struct LogState {
             lastSequenceNumber, trimmedThrough, givenUpThrough, ids.recent.last?.lastSequenceNumber ?? 0,
             ids.forgottenThrough,
         ]
-        return (settled + others + letters.entries.map(\.sequenceNumber)).max() ?? lastSequenceNumber
+        return (settled + others + deadLetters.entries.map(\.sequenceNumber)).max() ?? lastSequenceNumber
     }
 
     /// The state as it would be if no settled events were retained.
@@ -191,8 +191,8 @@ extension LogWriter {
         put(all: state.dispatchers.values.sorted { $0.number < $1.number }) { $0.put($1) }
         put(state.routes)
         put(state.kept)
-        put(state.letters.newest)
-        put(all: state.letters.entries) { writer, entry in
+        put(state.deadLetters.newest)
+        put(all: state.deadLetters.entries) { writer, entry in
             writer.put(entry.number)
             writer.put(entry.dispatcher)
             writer.put(entry.sequenceNumber)
@@ -210,7 +210,7 @@ extension LogWriter {
 }
 
 extension LogReader {
-    mutating func takeLetterPosition() throws(Unsound) -> DeadLetterPosition {
+    mutating func takeDeadLetterPosition() throws(Unsound) -> DeadLetterPosition {
         DeadLetterPosition(frame: try takePosition(), index: Int(try take(UInt32.self)))
     }
 
@@ -227,8 +227,8 @@ extension LogReader {
         state.routes = try takeRoutes()
         state.kept = try takeKept()
         let newest = try takeSequenceNumber()
-        state.letters = DeadLetterIndex(
-            entries: try takeAll { (reader) throws(Unsound) in try reader.takeLetterEntry() }, newest: newest)
+        state.deadLetters = DeadLetterIndex(
+            entries: try takeAll { (reader) throws(Unsound) in try reader.takeDeadLetterEntry() }, newest: newest)
         state.ids = try takeLogIDs()
         state.segments = try takeAll { (reader) throws(Unsound) in try reader.takeSegmentEntry() }
         let damaged = try takeAll { (reader) throws(Unsound) in
@@ -241,9 +241,9 @@ extension LogReader {
         return state
     }
 
-    private mutating func takeLetterEntry() throws(Unsound) -> DeadLetterIndex.Entry {
+    private mutating func takeDeadLetterEntry() throws(Unsound) -> DeadLetterIndex.Entry {
         DeadLetterIndex.Entry(
             number: try takeSequenceNumber(), dispatcher: try take(), sequenceNumber: try takeSequenceNumber(),
-            position: try takeLetterPosition(), size: try takeSize())
+            position: try takeDeadLetterPosition(), size: try takeSize())
     }
 }

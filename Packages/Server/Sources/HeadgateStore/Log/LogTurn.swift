@@ -42,7 +42,7 @@ extension LogEngine {
     /// Returns the sizes of the store, or nil if they were reported already.
     private func takeSizes() -> StoreSizes? {
         let sizes = StoreSizes(
-            letters: log.state.letters.tally, diskBytes: log.files.bytes, retained: log.retained)
+            deadLetterTally: log.state.deadLetters.tally, diskBytes: log.files.bytes, retained: log.retained)
         guard sizes != reportedSizes else { return nil }
         reportedSizes = sizes
         return sizes
@@ -55,7 +55,7 @@ extension LogEngine {
         var rest = jobs[...]
         while !rest.isEmpty {
             // A read or a deletion of dead letters means those of its moment, so that later jobs wait for it.
-            let end = rest.firstIndex(where: \.isAboutLetters).map { $0 + 1 } ?? rest.endIndex
+            let end = rest.firstIndex(where: \.isAboutDeadLetters).map { $0 + 1 } ?? rest.endIndex
             carryOutTogether(rest[..<end], report: report)
             rest = rest[end...]
         }
@@ -131,8 +131,8 @@ extension StoreJob {
         if case .append(let group, _) = self { group.chunk.lastSequenceNumber } else { nil }
     }
 
-    fileprivate var isAboutLetters: Bool {
-        if case .ask(let isAboutLetters, _) = self { isAboutLetters } else { false }
+    fileprivate var isAboutDeadLetters: Bool {
+        if case .ask(let isAboutDeadLetters, _) = self { isAboutDeadLetters } else { false }
     }
 
     /// Returns the closure that answers an append or a write; nil for other jobs.

@@ -14,7 +14,7 @@ struct Needed {
     /// The events that are erased.
     private let erased: NumberSet
     /// Bytes of the dead letters in each segment that has some.
-    private let letterBytes: [UInt64: Int]
+    private let deadLetterBytes: [UInt64: Int]
 
     /// Bytes that an event's record takes beside its JSON.
     private static let overhead = 48
@@ -22,7 +22,7 @@ struct Needed {
     init(_ state: LogState) {
         settled = state.dispatchers.mapValues(\.settled)
         (routes, trimmedThrough) = (state.routes, state.trimmedThrough)
-        letterBytes = state.letters.bytesBySegment
+        deadLetterBytes = state.deadLetters.bytesBySegment
         erased = state.erased ?? []
         retainedBehind = state.retention == nil ? .max : state.givenUpThrough
     }
@@ -74,17 +74,17 @@ struct Needed {
 
     /// Returns the bytes of a segment that may be needed, dead letters among them.
     func bytes(of segment: UInt64, _ index: LogIndex) -> Int {
-        let letters = letterBytes[segment] ?? 0
+        let deadLetters = deadLetterBytes[segment] ?? 0
         if let first = index.blocks.first?.span.last, first > retainedBehind {
-            return letters + Needed.bytes(index.total)
+            return deadLetters + Needed.bytes(index.total)
         }
-        return index.blocks.reduce(letters) { $0 + bytes(of: $1.span) }
+        return index.blocks.reduce(deadLetters) { $0 + bytes(of: $1.span) }
     }
 
     /// Returns true if something of a segment may be needed. The first block mostly decides.
     func contains(_ segment: UInt64, _ index: LogIndex) -> Bool {
         index.events.last > retainedBehind || index.blocks.contains { bytes(of: $0.span) > 0 }
-            || letterBytes[segment] != nil
+            || deadLetterBytes[segment] != nil
     }
 }
 

@@ -8,7 +8,7 @@ struct SegmentDraft {
     private(set) var end = LogHeader.size
     private(set) var index: LogIndex
     /// The positions of the dead letters that were encoded.
-    private(set) var letters: [DeadLetterNumber: DeadLetterPosition] = [:]
+    private(set) var deadLetters: [DeadLetterNumber: DeadLetterPosition] = [:]
     /// The checksum of the last frame.
     private var last: UInt64
     /// Encrypts the frames; nil if the file is not encrypted.
@@ -51,11 +51,11 @@ struct SegmentDraft {
     /// Encodes dead letters.
     mutating func encode(_ stored: [StoredDeadLetter]) -> Frame {
         let frame = encode(.changes) { writer in
-            writer.put(all: stored) { LogChange.asked(.deadLetter($1.letter)).write(to: &$0) }
+            writer.put(all: stored) { LogChange.asked(.deadLetter($1.deadLetter)).write(to: &$0) }
         }
         let position = LogPosition(segment: header.number, offset: frame.offset)
-        for (index, letter) in stored.enumerated() {
-            letters[letter.number] = DeadLetterPosition(frame: position, index: index)
+        for (index, deadLetter) in stored.enumerated() {
+            deadLetters[deadLetter.number] = DeadLetterPosition(frame: position, index: index)
         }
         return frame
     }

@@ -130,9 +130,9 @@ final class SegmentLog {
     /// Encodes entries up to the first that does not fit into the active segment.
     private func encode(_ entries: some Sequence<LogEntry>) -> (encoded: [EncodedEntry], misfit: LogEntry?) {
         var encoded: [EncodedEntry] = []
-        var newestLetter = state.letters.newest
+        var newestDeadLetter = state.deadLetters.newest
         for entry in entries {
-            let entry = entry.numbered(behind: &newestLetter)
+            let entry = entry.numbered(behind: &newestDeadLetter)
             let mark = active.mark
             let range = encode(entry)
             guard hasRoom(for: entry) else {
@@ -185,7 +185,7 @@ final class SegmentLog {
             active.segment.index.add(span, at: range)
         case .changes(let changes):
             let position = active.segment.position(range.lowerBound)
-            losses.droppedLetters.add(state.apply(changes, in: position))
+            losses.droppedDeadLetters.add(state.apply(changes, in: position))
         }
     }
 
@@ -323,9 +323,9 @@ final class SegmentLog {
     /// - Returns: false if one of the segments is not there any more. Then the copy must not be used.
     func replace(
         _ numbers: [UInt64], by copy: LogSegment, _ entry: LogSegmentEntry,
-        letters: [DeadLetterNumber: DeadLetterPosition]
+        deadLetters: [DeadLetterNumber: DeadLetterPosition]
     ) throws(DiskFault) -> Bool {
-        let change = LogEntry.changes([.replaced(numbers, by: entry, letters: letters)])
+        let change = LogEntry.changes([.replaced(numbers, by: entry, deadLetters: deadLetters)])
         // A new segment may drop some of the replaced segments, so it is begun before the copy belongs to the log.
         try makeRoom(for: change)
         let old = state.segments.filter { numbers.contains($0.number) }.map(\.file)
@@ -351,8 +351,8 @@ final class SegmentLog {
     // MARK: Erasing
 
     /// Records that events and dead letters are erased (Behaviour E1).
-    func erase(_ events: [SequenceNumber], _ letters: [DeadLetterNumber]) throws(DiskFault) {
-        _ = try write([.changes([.erased(events), .lettersGone(letters)])])
+    func erase(_ events: [SequenceNumber], _ deadLetters: [DeadLetterNumber]) throws(DiskFault) {
+        _ = try write([.changes([.erased(events), .deadLettersGone(deadLetters)])])
         counts.erased += 1
         // What is written is in force. If it cannot be synced now, the removal of the bytes ends with a sync.
         try? self.sync()

@@ -51,9 +51,9 @@ struct HTTPOnceTests {
                 try await client.call("track", ["event": .string(event)])
                 try await client.call("flush", ["wait": true])
             }
-            let letters = try await client.call("dead_letters.list")["dead_letters"].elements
-            #expect(letters.map { $0["reason"] } == ["retries_off"])
-            #expect(letters.map { $0["event"]["event"] } == ["two"])
+            let deadLetters = try await client.call("dead_letters.list")["dead_letters"].elements
+            #expect(deadLetters.map { $0["reason"] } == ["retries_off"])
+            #expect(deadLetters.map { $0["event"]["event"] } == ["two"])
         }
         #expect(server.requests.map(\.connection) == [0, 1])
     }

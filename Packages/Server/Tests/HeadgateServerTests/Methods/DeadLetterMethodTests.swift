@@ -16,12 +16,12 @@ struct DeadLetterMethodTests {
                 throw Missing(what: dispatcher)
             }
             for event in numbers {
-                service.gate.settlements.add(.deadLetter(Self.letter(event, number)))
+                service.gate.settlements.add(.deadLetter(Self.deadLetter(event, number)))
             }
         }
     }
 
-    private static func letter(_ event: SequenceNumber, _ dispatcher: DispatcherNumber) -> DeadLetter {
+    private static func deadLetter(_ event: SequenceNumber, _ dispatcher: DispatcherNumber) -> DeadLetter {
         DeadLetter(
             dispatcher: dispatcher, sequenceNumber: event, reason: .maxAttempts, status: 503, answer: "busy",
             attempts: 100, firstFailedAt: Timestamp(milliseconds: 5), diedAt: Timestamp(milliseconds: 6),
@@ -32,7 +32,7 @@ struct DeadLetterMethodTests {
     func dropped() async throws {
         try await ServiceStage.run { stage in
             let client = try await stage.client()
-            try await stage.look { $0.gate.events.store.onLettersDropped([1: 2, 2: 1]) }
+            try await stage.look { $0.gate.events.store.onDeadLettersDropped([1: 2, 2: 1]) }
             #expect(try await client.call("status")["counters"]["dropped_letters"] == 3)
         }
     }
@@ -45,12 +45,14 @@ struct DeadLetterMethodTests {
             let client = try await stage.client()
             let page = try await client.call("dead_letters.list", ["dispatcher": "collect", "limit": 2])
             #expect(page["next"] == 2)
-            let letter = page["dead_letters"].elements[0]
-            #expect(letter["letter"] == 1 && letter["dispatcher"] == "collect" && letter["reason"] == "max_attempts")
-            #expect(letter["status"] == 503 && letter["answer"] == "busy" && letter["attempts"] == 100)
-            #expect(letter["first_failed_at"] == "1970-01-01T00:00:00.005Z")
-            #expect(letter["died_at"] == "1970-01-01T00:00:00.006Z")
-            #expect(letter["event"]["id"] == "event-1" && letter["event"]["seq"] == 1)
+            let deadLetter = page["dead_letters"].elements[0]
+            #expect(
+                deadLetter["letter"] == 1 && deadLetter["dispatcher"] == "collect"
+                    && deadLetter["reason"] == "max_attempts")
+            #expect(deadLetter["status"] == 503 && deadLetter["answer"] == "busy" && deadLetter["attempts"] == 100)
+            #expect(deadLetter["first_failed_at"] == "1970-01-01T00:00:00.005Z")
+            #expect(deadLetter["died_at"] == "1970-01-01T00:00:00.006Z")
+            #expect(deadLetter["event"]["id"] == "event-1" && deadLetter["event"]["seq"] == 1)
             let rest = try await client.call("dead_letters.list", ["after": 2])
             #expect(rest["dead_letters"].elements.map { $0["dispatcher"] } == ["collect", "archive"])
             #expect(rest["next"] == .null)

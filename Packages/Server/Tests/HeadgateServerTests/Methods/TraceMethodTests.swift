@@ -12,7 +12,7 @@ extension ServiceStage {
         try await look { service in
             let store = try #require(service.gate.events.store as? FaultyStore)
             store.holdsReads = isHeld
-            return store.readCount + store.letterReadCount
+            return store.readCount + store.deadLetterReadCount
         }
     }
 }

@@ -33,8 +33,8 @@ import Testing
         scene.write(.deadLetter(.sample(first, record: Array(#"{"id":"event-dead"}"#.utf8))))
     }
 
-    private func letters() throws -> [StoredDeadLetter] {
-        try scene.answer { scene.store.readDeadLetters(DeadLetterQuery(limit: 100), then: $0) }.get().letters
+    private func deadLetters() throws -> [StoredDeadLetter] {
+        try scene.answer { scene.store.readDeadLetters(DeadLetterQuery(limit: 100), then: $0) }.get().deadLetters
     }
 
     /// Gives the store the turns that it needs to rewrite its files.
@@ -45,7 +45,7 @@ import Testing
         #expect(try scene.numbers() == Array(1...last))
         #expect(state.kept["name"] == Array("kept secret".utf8))
         #expect(state.recentIDs.reduce(0) { $0 + $1.count } == Int(last))
-        #expect(try letters().count == Int(last) / 300)
+        #expect(try deadLetters().count == Int(last) / 300)
     }
 
     private func expectNothingPlain() {

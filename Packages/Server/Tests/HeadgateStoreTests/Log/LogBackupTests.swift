@@ -59,8 +59,8 @@ import Testing
         return bytes
     }
 
-    private func letters(_ scene: StoreScene) throws -> [StoredDeadLetter] {
-        try scene.answer { scene.store.readDeadLetters(DeadLetterQuery(limit: 100), then: $0) }.get().letters
+    private func deadLetters(_ scene: StoreScene) throws -> [StoredDeadLetter] {
+        try scene.answer { scene.store.readDeadLetters(DeadLetterQuery(limit: 100), then: $0) }.get().deadLetters
     }
 
     @Test("Backup: a start on the copy finds the events, their dispatchers, dead letters, ids and kept values")
@@ -77,7 +77,7 @@ import Testing
         #expect(there.recentIDs == here.recentIDs && there.recentIDs.reduce(0) { $0 + $1.count } == 1_500)
         #expect(here.kept["b"] == [2] && there.kept["b"] == nil && there.kept["a"] == [1])
         #expect(try copy.numbers(after: 700) == scene.numbers(after: 700))
-        #expect(try letters(copy) == letters(scene) && letters(copy).count == 2)
+        #expect(try deadLetters(copy) == deadLetters(scene) && deadLetters(copy).count == 2)
     }
 
     @Test("Backup: under traffic the copy is that of one moment, and both logs continue")
@@ -99,7 +99,9 @@ import Testing
         #expect(try copy.numbers(after: position) == Array(position + 1...last))
         #expect(
             there.unsettled[1]?.total.events == Int(last - position) && there.unsettled[2]?.total.events == Int(last))
-        #expect(try letters(copy).map(\.letter.sequenceNumber) == Array(1...SequenceNumber(try letters(copy).count)))
+        #expect(
+            try deadLetters(copy).map(\.deadLetter.sequenceNumber)
+                == Array(1...SequenceNumber(try deadLetters(copy).count)))
         #expect(copy.append(Groups.of(last + 1...last + 3)) == nil)
         #expect(try copy.reopen().lastSequenceNumber == last + 3)
         #expect(try copy.numbers(after: last) == [last + 1, last + 2, last + 3])
@@ -147,6 +149,6 @@ import Testing
         scene.write(.deadLetter(.sample(3)))
         _ = try backUp()
         let report = try StoreVerification(directory: copy.directory).run()
-        #expect(report.damaged == 0 && report.events == 500 && report.letters == 1)
+        #expect(report.damaged == 0 && report.events == 500 && report.deadLetters == 1)
     }
 }

@@ -238,7 +238,7 @@ struct LogEndDamageTests {
         #expect(state.highestMentioned == 8, "nobody needs what is up to it: a start takes it for settled by all")
         state.ids.forget(through: 9)
         #expect(state.highestMentioned == 9)
-        state.letters.add(.sample(12), at: DeadLetterPosition(frame: LogPosition(segment: 1, offset: 64), index: 0))
+        state.deadLetters.add(.sample(12), at: DeadLetterPosition(frame: LogPosition(segment: 1, offset: 64), index: 0))
         #expect(state.highestMentioned == 12, "of a dead letter only its number may be left")
     }
 
@@ -247,10 +247,10 @@ struct LogEndDamageTests {
         var state = LogState()
         state.lastSequenceNumber = 3
         let index = LogPosition(segment: 1, offset: 64)
-        let letters: [LogChange] = [.asked(.deadLetter(.sample(9))), .asked(.deadLetter(.sample(5)))]
-        state.apply(letters, in: index)
+        let deadLetters: [LogChange] = [.asked(.deadLetter(.sample(9))), .asked(.deadLetter(.sample(5)))]
+        state.apply(deadLetters, in: index)
         #expect(state.highestMentioned == 9)
-        state.apply([.lettersGone([1])], in: index)
+        state.apply([.deadLettersGone([1])], in: index)
         #expect(state.highestMentioned == 5)
         var extras = LogExtras()
         extras.recentIDs = RecentIDs(lastSequenceNumber: 11, receivedStamp: 0, count: 1, bytes: [1])
@@ -261,7 +261,7 @@ struct LogEndDamageTests {
     }
 
     @Test("Q8, D10: after a second start, too, no number is given again that only a dead letter has")
-    func letterAcrossStarts() throws {
+    func deadLetterAcrossStarts() throws {
         try fill { left.write(.deadLetter(.sample(40))) }
         for _ in 1...2 {
             #expect(try scene.open().lastSequenceNumber == 40)
@@ -273,7 +273,7 @@ struct LogEndDamageTests {
     }
 
     @Test("Q8, D10: a damaged dead letter is counted as damage, and no longer as a dead letter")
-    func letter() throws {
+    func deadLetter() throws {
         try fill {
             left.write(.deadLetter(.sample(1, record: Groups.of(20...20).chunk.bytes)))
             left.write(.deadLetter(.sample(2, record: Groups.of(21...21).chunk.bytes)))
@@ -281,18 +281,18 @@ struct LogEndDamageTests {
         }
         _ = try scene.open()
         try rot("event-20")
-        #expect(try letters() == [2])
+        #expect(try deadLetters() == [2])
         #expect(scene.quarantined == 1)
         _ = try scene.reopen()
-        #expect(try letters() == [2] && scene.quarantined == 1)
+        #expect(try deadLetters() == [2] && scene.quarantined == 1)
     }
 
-    private func letters() throws -> [DeadLetterNumber] {
+    private func deadLetters() throws -> [DeadLetterNumber] {
         let query = DeadLetterQuery(limit: 10)
         let result: Result<StoredDeadLetterPage, StoreFault> = scene.answer {
             scene.store.readDeadLetters(query, then: $0)
         }
         scene.write()
-        return try result.get().letters.map(\.number)
+        return try result.get().deadLetters.map(\.number)
     }
 }

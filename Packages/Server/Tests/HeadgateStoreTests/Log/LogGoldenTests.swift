@@ -84,7 +84,7 @@ struct LogGoldenTests {
     }
 
     private static let dispatcher = "01000000" + "0100000061" + "0500000000000000" + "020000000203"
-    private static let letter =
+    private static let deadLetter =
         "02000000" + "0700000000000000" + "0c0000006d61785f617474656d707473" + "01f701000000000000" + "01000000"
         + "0400000062757379" + "6400000000000000" + "0500000000000000" + "0600000000000000" + "020000007b7d"
 
@@ -98,7 +98,7 @@ struct LogGoldenTests {
             .asked(.settled(1, Settled(through: 5, and: [7...9]))),
             "03" + "01000000" + "0500000000000000" + "020000000203"
         ),
-        (.asked(.deadLetter(.sample(7, dispatcher: 2))), "04" + letter),
+        (.asked(.deadLetter(.sample(7, dispatcher: 2))), "04" + deadLetter),
         (.asked(.trim(through: 8)), "05" + "0800000000000000"),
         (.asked(.forgetRoutes([3])), "06" + "01000000" + "03000000"),
         (.asked(.forgetIDs(through: 8)), "07" + "0800000000000000"),
@@ -118,7 +118,7 @@ struct LogGoldenTests {
         (.routes([3: [1, 258]]), "12" + "01000000" + "03000000" + "02000000" + "01000000" + "02010000"),
         (.erased([3, 258]), "13" + "02000000" + "0300000000000000" + "0201000000000000"),
         (.erasureEnded, "14"),
-        (.lettersGone([9]), "09" + "01000000" + "0900000000000000"),
+        (.deadLettersGone([9]), "09" + "01000000" + "0900000000000000"),
         (.forgotten([6]), "0a" + "01000000" + "0600000000000000"),
         (
             .replaced(
@@ -126,7 +126,7 @@ struct LogGoldenTests {
                 by: LogSegmentEntry(
                     number: 8, file: LogFile(number: 2, size: 512), summary: 128, end: 256,
                     events: LogEvents(first: 3, last: 4)),
-                letters: [9: DeadLetterPosition(frame: LogPosition(segment: 8, offset: 64), index: 1)]),
+                deadLetters: [9: DeadLetterPosition(frame: LogPosition(segment: 8, offset: 64), index: 1)]),
             "0b" + "01000000" + "0600000000000000" + "0800000000000000" + "02000000" + "0002000000000000"
                 + "8000000000000000" + "0001000000000000" + "0300000000000000" + "0400000000000000" + "01000000"
                 + "0900000000000000" + "0800000000000000" + "4000000000000000" + "01000000"
@@ -135,7 +135,10 @@ struct LogGoldenTests {
             .damaged(LogPosition(segment: 6, offset: 64), lost: [3: Tally(events: 1, bytes: 126)]),
             "0c" + "0600000000000000" + "4000000000000000" + "14000000" + "0300000001000000000000007e00000000000000"
         ),
-        (.letter(StoredDeadLetter(number: 9, letter: .sample(7, dispatcher: 2))), "0d" + "0900000000000000" + letter),
+        (
+            .numberedDeadLetter(StoredDeadLetter(number: 9, deadLetter: .sample(7, dispatcher: 2))),
+            "0d" + "0900000000000000" + deadLetter
+        ),
     ]
 
     @Test("Q11: a state is these bytes")
@@ -147,7 +150,7 @@ struct LogGoldenTests {
         (state.lastSequenceNumber, state.newestStamp, state.trimmedThrough) = (9, 44, 2)
         (state.givenUpThrough, state.retention) = (1, Retention(receivedAfter: 7, maxBytes: 8))
         let position = DeadLetterPosition(frame: LogPosition(segment: 6, offset: 64), index: 1)
-        state.letters.add(.sample(7, dispatcher: 2), at: position)
+        state.deadLetters.add(.sample(7, dispatcher: 2), at: position)
         let ids = RecentIDs(lastSequenceNumber: 9, receivedStamp: 8, count: 1, bytes: [1, 2])
         let filed = LogIDs.Filed(file: LogFile(number: 3, size: 256), segment: 7, last: 8)
         state.ids = LogIDs(recent: [ids], files: [filed], forgottenThrough: 4)

@@ -62,16 +62,17 @@ final class LogLastRoomTests {
 
     @Test(
         "Q8: on a full disk dead letters are deleted one by one, while room remains for settlements")
-    func lettersOneByOne() throws {
+    func deadLettersOneByOne() throws {
         for number in 1...300 as ClosedRange<SequenceNumber> {
             #expect(write(.deadLetter(.sample(number))))
         }
         fill()
         let page = try engine.readDeadLetters(DeadLetterQuery(limit: .max)).get()
-        #expect(page.letters.count == 300)
+        #expect(page.deadLetters.count == 300)
         var deleted = 0
-        for letter in page.letters {
-            guard case .success = engine.purgeDeadLetters(DeadLetterQuery(letters: [letter.number], limit: 1)) else {
+        for deadLetter in page.deadLetters {
+            guard case .success = engine.purgeDeadLetters(DeadLetterQuery(numbers: [deadLetter.number], limit: 1))
+            else {
                 break
             }
             deleted += 1
@@ -83,14 +84,14 @@ final class LogLastRoomTests {
     }
 
     @Test("Q8, D10: on a full disk dead letters are deleted, also where there is no room for another change")
-    func lettersLast() throws {
+    func deadLettersLast() throws {
         for number in 1...12 as ClosedRange<SequenceNumber> {
             #expect(write(.deadLetter(.sample(number))))
         }
         fill()
         while write(.keep("a", [])) {}
         let page = try engine.readDeadLetters(DeadLetterQuery(limit: .max)).get()
-        let deleted = page.letters.map { engine.purgeDeadLetters(DeadLetterQuery(letters: [$0.number], limit: 1)) }
+        let deleted = page.deadLetters.map { engine.purgeDeadLetters(DeadLetterQuery(numbers: [$0.number], limit: 1)) }
         #expect(deleted.map { try? $0.get() } == Array(repeating: 1, count: 12))
         #expect(settleAll())
         doChores()
@@ -108,8 +109,8 @@ final class LogLastRoomTests {
         fill()
         while write(.keep("a", [UInt8](repeating: 0, count: 100))) {}
         // What goes with it would leave no room for anything else.
-        let letter = DeadLetter.sample(90, dispatcher: 2, record: [UInt8](repeating: 0, count: Self.reserve / 4))
-        let isWritten = write(.settled(2, Settled(through: last)), .deadLetter(letter))
+        let deadLetter = DeadLetter.sample(90, dispatcher: 2, record: [UInt8](repeating: 0, count: Self.reserve / 4))
+        let isWritten = write(.settled(2, Settled(through: last)), .deadLetter(deadLetter))
         #expect(!isWritten)
         #expect(settleAll())
         doChores()

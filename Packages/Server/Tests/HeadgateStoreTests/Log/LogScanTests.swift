@@ -94,10 +94,12 @@ struct LogScanTests {
     func found(seed: UInt64) {
         var random = SeededRandom(seed: Seed(seed))
         // Garbage is rich in what frames begin with.
-        let letters: [UInt8] = [0, 0, 0, 0x48, 0x66] + segment(["x"]).prefix(4)
+        let deadLetters: [UInt8] = [0, 0, 0, 0x48, 0x66] + segment(["x"]).prefix(4)
         var (bytes, wanted) = ([UInt8](), [Int]())
         for _ in 0..<20 {
-            bytes += (0..<8 * Int.random(in: 0...9, using: &random)).map { _ in letters.randomElement(using: &random)! }
+            bytes += (0..<8 * Int.random(in: 0...9, using: &random)).map { _ in
+                deadLetters.randomElement(using: &random)!
+            }
             guard Bool.random(using: &random) else { continue }
             let position = LogPosition(segment: 7, offset: LogHeader.size + bytes.count)
             var writer = LogWriter()

@@ -18,7 +18,7 @@ struct LogStateTests {
         return state
     }
 
-    private func letter(_ number: SequenceNumber, dispatcher: DispatcherNumber = 1, bytes: Int = 10) -> DeadLetter {
+    private func deadLetter(_ number: SequenceNumber, dispatcher: DispatcherNumber = 1, bytes: Int = 10) -> DeadLetter {
         DeadLetter(
             dispatcher: dispatcher, sequenceNumber: number, reason: .maxAttempts, status: 503, answer: "no",
             attempts: 3, firstFailedAt: Timestamp(milliseconds: 1), diedAt: Timestamp(milliseconds: 2),
@@ -29,7 +29,7 @@ struct LogStateTests {
     func roundTrip() throws {
         var state = state([1: Settled(through: 4, and: [6...7]), 2: Settled(through: 9)])
         let changes: [LogChange] = [
-            .asked(.deadLetter(letter(5))), .asked(.deadLetter(letter(6, dispatcher: 2))),
+            .asked(.deadLetter(deadLetter(5))), .asked(.deadLetter(deadLetter(6, dispatcher: 2))),
             .asked(.keep("name", [1, 2])), .asked(.trim(through: 4)),
             .damaged(LogPosition(segment: 3, offset: 64), lost: [1: Tally(events: 1, bytes: 20)]),
         ]
@@ -52,7 +52,7 @@ struct LogStateTests {
         var again = LogWriter()
         again.put(read)
         #expect(again.bytes == writer.bytes)
-        #expect(read.letters == state.letters && read.dispatchers == state.dispatchers)
+        #expect(read.deadLetters == state.deadLetters && read.dispatchers == state.dispatchers)
         #expect(read.segments == state.segments && read.damaged == state.damaged)
         #expect(read.lastSequenceNumber == 9)
     }
@@ -70,7 +70,8 @@ struct LogStateTests {
     @Test("Q8: a number that no log can reach is damage, wherever it is", arguments: [Int64.max, .min, -1])
     func impossibleNumbers(_ number: Int64) throws {
         let changes: [LogChange] = [
-            .asked(.trim(through: number)), .asked(.forgetIDs(through: number)), .asked(.deadLetter(letter(number))),
+            .asked(.trim(through: number)), .asked(.forgetIDs(through: number)),
+            .asked(.deadLetter(deadLetter(number))),
             .asked(.settled(1, Settled(through: number))),
         ]
         for change in changes {
@@ -152,17 +153,17 @@ struct LogStateTests {
     }
 
     @Test("D10: dead letters stay within their bounds, the oldest are deleted, and no number is given twice")
-    func letters() {
+    func deadLetters() {
         var index = DeadLetterIndex()
         for number in 1...5 {
             index.add(
-                letter(SequenceNumber(number)),
+                deadLetter(SequenceNumber(number)),
                 at: DeadLetterPosition(frame: LogPosition(segment: 1, offset: 64), index: number))
         }
         #expect(index.limit(to: DeadLetterLimits(count: 3, bytes: 1_000)) == [1: 2])
         #expect(index.entries.map(\.number) == [3, 4, 5])
         index.add(
-            letter(6, bytes: 995), at: DeadLetterPosition(frame: LogPosition(segment: 1, offset: 64), index: 6))
+            deadLetter(6, bytes: 995), at: DeadLetterPosition(frame: LogPosition(segment: 1, offset: 64), index: 6))
         #expect(index.limit(to: DeadLetterLimits(count: 3, bytes: 1_000)) == [1: 3])
         #expect(index.entries.map(\.number) == [6] && index.bytes == 995)
         index.remove { _ in true }

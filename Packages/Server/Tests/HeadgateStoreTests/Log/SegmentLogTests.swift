@@ -33,7 +33,7 @@ struct SegmentLogTests {
             let copy = try #require(try LogCopy(scene.log))
             while try copy.step() {}
             try scene.check([2: [10, 20, 30, 40, 50, 60]], "\(fill)")
-            #expect(try scene.letters == [10], "\(fill)")
+            #expect(try scene.deadLetters == [10], "\(fill)")
             try scene.track(61...120)
             try scene.check([1: Array(61...120), 2: [10, 20, 30, 40, 50, 60]], "\(fill)")
         }
@@ -53,25 +53,25 @@ struct SegmentLogTests {
             let aside = try scene.disk.list(scene.log.options.logDirectory + "/damaged")
             #expect(aside.count == 1)
             try scene.check([2: [10, 30, 40, 50, 60]], "\(fill)")
-            #expect(try scene.letters == [10])
+            #expect(try scene.deadLetters == [10])
             #expect(scene.log.losses.take().quarantined == 0)
         }
     }
 
     @Test(
         "Q8, D10: a dead letter found damaged during a copy is counted as damage, and no longer as a dead letter")
-    func copiedWithDamagedLetter() throws {
+    func copiedWithDamagedDeadLetter() throws {
         let scene = try LogScene()
         try scene.change(.deadLetter(.sample(9)))
         try scene.trackForTwo(1...60)
-        // The text of the answer in the first letter's frame.
+        // The text of the answer in the first dead letter's frame.
         try scene.rot("busy")
         let copy = try #require(try LogCopy(scene.log))
         while try copy.step() {}
         #expect(scene.log.losses.take().quarantined == 1)
-        #expect(scene.log.state.letters.entries.map(\.sequenceNumber) == [10])
+        #expect(scene.log.state.deadLetters.entries.map(\.sequenceNumber) == [10])
         try scene.check([2: [10, 20, 30, 40, 50, 60]], "")
-        #expect(try scene.letters == [10])
+        #expect(try scene.deadLetters == [10])
     }
 
     @Test("Q10, P1: a copy whose sources are all released is dropped, and delays nothing")
@@ -80,7 +80,7 @@ struct SegmentLogTests {
             var steps = 0
             for last in [Int.max, 0] {
                 let scene = try LogScene()
-                try scene.trackForTwo(1...60, letter: nil)
+                try scene.trackForTwo(1...60, deadLetter: nil)
                 try scene.beginSegment()
                 try scene.track(61...70, size: 900)
                 try scene.fill(fill)
@@ -114,7 +114,7 @@ struct SegmentLogTests {
             // Another process finds what there is now.
             if !goesOn { try scene.reopen() }
             try scene.track(61...120)
-            #expect(try scene.letters == [10], "\(fill)")
+            #expect(try scene.deadLetters == [10], "\(fill)")
             try scene.check([1: Array(61...120), 2: [10, 20, 30, 40, 50, 60]], "\(fill)")
         }
     }
@@ -331,9 +331,9 @@ private final class LogScene {
     }
 
     /// Every tenth event is for a dispatcher that is held; the other has settled its own.
-    /// - Parameter letter: an event about which there is a dead letter.
-    func trackForTwo(_ numbers: ClosedRange<SequenceNumber>, letter: SequenceNumber? = 10) throws {
-        if let letter { try change(.deadLetter(.sample(letter))) }
+    /// - Parameter deadLetter: an event about which there is a dead letter.
+    func trackForTwo(_ numbers: ClosedRange<SequenceNumber>, deadLetter: SequenceNumber? = 10) throws {
+        if let deadLetter { try change(.deadLetter(.sample(deadLetter))) }
         try track(numbers) { $0 % 10 == 0 ? 2 : 1 }
         try change(.settled(1, Settled(through: numbers.upperBound)))
     }
@@ -364,8 +364,8 @@ private final class LogScene {
 
     // MARK: Looking
 
-    var letters: [SequenceNumber] {
-        get throws { try log.state.letters.entries.compactMap { try log.letter($0)?.sequenceNumber } }
+    var deadLetters: [SequenceNumber] {
+        get throws { try log.state.deadLetters.entries.compactMap { try log.deadLetter($0)?.sequenceNumber } }
     }
 
     /// The log has what dispatchers have not settled, in order, in files that are each one segment's; and so it has for

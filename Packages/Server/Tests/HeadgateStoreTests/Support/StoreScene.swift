@@ -12,7 +12,7 @@ final class StoreScene {
     private(set) var store: DiskEventStore
     /// Events that were reported as put aside.
     private(set) var quarantined = 0
-    private(set) var droppedLetters: [DispatcherNumber: Int] = [:]
+    private(set) var droppedDeadLetters: [DispatcherNumber: Int] = [:]
 
     init(durability: Durability = .full, in parent: String = NSTemporaryDirectory()) {
         directory = parent + "/headgate-store-" + UUID().uuidString
@@ -29,7 +29,7 @@ final class StoreScene {
     func open() throws -> StoredState {
         store = DiskEventStore(options: options) { [posted] work in posted.withLock { $0.append(work) } }
         store.onQuarantine = { [unowned self] in quarantined += $0 }
-        store.onLettersDropped = { [unowned self] in droppedLetters.merge($0, uniquingKeysWith: +) }
+        store.onDeadLettersDropped = { [unowned self] in droppedDeadLetters.merge($0, uniquingKeysWith: +) }
         return try store.open()
     }
 

@@ -117,11 +117,11 @@ import Testing
             let jobs = try await stage.jobs { _ in true }
             #expect(jobs["sent"] == 2 && jobs["dead"] == 1 && sizes.prefix(4) == [3, 3, 3, 2])
             let client = try await stage.client()
-            let letters = try await client.call("dead_letters.list")["dead_letters"].elements
-            #expect(letters.map { $0["event"]["id"] } == ["poison"])
-            #expect(letters.map { $0["reason"] } == ["max_attempts"])
-            #expect(letters.map { $0["attempts"] } == [10])
-            #expect(letters.map { $0["answer"] } == ["the worker disconnected"])
+            let deadLetters = try await client.call("dead_letters.list")["dead_letters"].elements
+            #expect(deadLetters.map { $0["event"]["id"] } == ["poison"])
+            #expect(deadLetters.map { $0["reason"] } == ["max_attempts"])
+            #expect(deadLetters.map { $0["attempts"] } == [10])
+            #expect(deadLetters.map { $0["answer"] } == ["the worker disconnected"])
         }
     }
 
@@ -226,8 +226,8 @@ import Testing
             try await stage.trackJobs("a")
             await worker.answer(try await worker.batch(), ["outcomes": ["a": "retry"]])
             _ = try await stage.jobs { $0["dead"] == 1 }
-            let letters = try await worker.call("dead_letters.list")["dead_letters"].elements
-            #expect(letters.map { $0["reason"] } == ["oversize"])
+            let deadLetters = try await worker.call("dead_letters.list")["dead_letters"].elements
+            #expect(deadLetters.map { $0["reason"] } == ["oversize"])
         }
     }
 }

@@ -4,7 +4,7 @@ import Testing
 @testable import HeadgateCore
 
 @Suite("Limits of dead letters")
-struct FullLettersTests {
+struct FullDeadLettersTests {
     /// Creates a bench whose destinations refuse every event, with room for `count` dead letters.
     private func bench(
         _ count: Int, bytes: Int = 1 << 20, full: DeadLettersFull = .hold, dispatchers: [String] = ["collect"]
