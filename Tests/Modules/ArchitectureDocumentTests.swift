@@ -16,7 +16,7 @@ struct ArchitectureDocumentTests {
     }
 
     @Test("The document follows an event from the socket to its acknowledgement in at most twelve existing files")
-    func way() throws {
+    func tour() throws {
         let files = try Self.text().matches(of: Self.step).map { (package: String($0.1), rest: String($0.2)) }
         #expect((8...12).contains(files.count) && files.allSatisfy { Self.isThere($0.package, $0.rest) })
     }

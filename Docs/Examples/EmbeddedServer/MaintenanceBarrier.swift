@@ -12,7 +12,7 @@ final class MaintenanceBarrier: ConfigurableBarrier, DescribedBarrier {
 
     init(context: BarrierContext, configuration: DataObject) {
         updateConfiguration(configuration)
-        timer = RepeatingTimer(interval: .milliseconds(200), queue: context.queue) { [weak self] in self?.look() }
+        timer = RepeatingTimer(interval: .milliseconds(200), queue: context.queue) { [weak self] in self?.evaluate() }
         timer?.resume()
     }
 
@@ -22,7 +22,7 @@ final class MaintenanceBarrier: ConfigurableBarrier, DescribedBarrier {
 
     func updateConfiguration(_ configuration: DataObject) {
         file = configuration.get(key: "file")
-        look()
+        evaluate()
     }
 
     func onState(for dispatcherId: String) -> Observable<BarrierState> {
@@ -38,7 +38,7 @@ final class MaintenanceBarrier: ConfigurableBarrier, DescribedBarrier {
         state.value == .closed ? file.map { "\($0) exists" } : nil
     }
 
-    private func look() {
+    private func evaluate() {
         let new: BarrierState = file.map { access($0, F_OK) == 0 } == true ? .closed : .open
         if new != state.value { _state.value = new }
     }

@@ -113,7 +113,7 @@ import Testing
     }
 
     @Test("X3: clients that send half a request and close keep no descriptor")
-    func abandoned() async throws {
+    func left() async throws {
         try await withConsole { console in
             let process = try #require(console.process)
             func descriptors() throws -> Int {

@@ -3,7 +3,7 @@ import Testing
 /// Dead letters, and what operators do with them.
 @Suite struct DeadLetterTests {
     /// Tracks the events `e1`… and has the collector refuse each, so that they are dead-lettered.
-    private func bury(_ count: Int, in daemon: Daemon, of collector: Collector) async throws {
+    private func makeDeadLetters(_ count: Int, in daemon: Daemon, of collector: Collector) async throws {
         collector.answerAlways(ScriptedAnswer(status: 400, body: "no such field"))
         try await daemon.track(1...count)
         try await daemon.dispatcher(until: "all are dead") { $0["dead"].int == count }
@@ -15,7 +15,7 @@ import Testing
         try await withScene { scene in
             let collector = try scene.collector()
             let daemon = try await scene.daemon(sendingTo: collector, ["dispatch_limit": 1])
-            try await bury(2, in: daemon, of: collector)
+            try await makeDeadLetters(2, in: daemon, of: collector)
             let page = try await daemon.ask("dead_letters.list")
             let usual: JSON = [
                 "dispatcher": "collect", "reason": "refused_status", "status": 400, "answer": "no such field",
@@ -45,7 +45,7 @@ import Testing
         try await withScene { scene in
             let collector = try scene.collector()
             let daemon = try await scene.daemon(sendingTo: collector, ["dispatch_limit": 1])
-            try await bury(5, in: daemon, of: collector)
+            try await makeDeadLetters(5, in: daemon, of: collector)
             // The list is read from the store, so the dead letters are written.
             #expect(try await daemon.ask("dead_letters.list")["dead_letters"].elements.count == 5)
             try await daemon.killNow()
@@ -68,7 +68,7 @@ import Testing
         try await withScene { scene in
             let collector = try scene.collector()
             let daemon = try await scene.daemon(sendingTo: collector, ["dispatch_limit": 1])
-            try await bury(4, in: daemon, of: collector)
+            try await makeDeadLetters(4, in: daemon, of: collector)
             #expect(try await daemon.ask("dead_letters.purge", ["letters": [1, 77]]) == ["count": 1])
             #expect(try await daemon.ask("dead_letters.purge", ["dispatcher": "collect"]) == ["count": 3])
             try await daemon.killNow()
@@ -122,7 +122,7 @@ import Testing
             let collector = try scene.collector()
             let daemon = try await scene.daemon(
                 sendingTo: collector, ["dispatch_limit": 1], top: ["store": ["max_events": 3]])
-            try await bury(3, in: daemon, of: collector)
+            try await makeDeadLetters(3, in: daemon, of: collector)
             try await daemon.pause()
             try await daemon.track(4...5)
             let client = try await daemon.connect()
@@ -142,7 +142,7 @@ import Testing
         try await withScene { scene in
             let collector = try scene.collector()
             let daemon = try await scene.daemon(sendingTo: collector, ["dispatch_limit": 1])
-            try await bury(3, in: daemon, of: collector)
+            try await makeDeadLetters(3, in: daemon, of: collector)
             let list = try await CommandLineTool.run("dead-letters", on: daemon)
             #expect(list.exitCode == 0, "\(list.errorOutput)")
             #expect(list.output.contains("refused_status") && list.output.contains("no such field"))

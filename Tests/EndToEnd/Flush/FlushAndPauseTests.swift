@@ -42,7 +42,7 @@ import Testing
     }
 
     @Test("B23: a flush passes a flushable pause, which blocks again afterwards")
-    func flushablePauseGivesWay() async throws {
+    func flushablePauseYields() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
             let daemon = try await scene.daemon(sendingTo: collector)

@@ -88,9 +88,9 @@ struct CollectorConnection {
         let headers = (answer.headers + ["Content-Length: \(answer.body.utf8.count)"]).joined(separator: "\r\n")
         let text = "HTTP/1.1 \(answer.status) Scripted\r\n\(headers)\r\n\r\n\(answer.body)"
         guard answer.pace > .zero else { return write(text) }
-        return text.allSatisfy { letter in
+        return text.allSatisfy { character in
             sleep(answer.pace)
-            return write(String(letter))
+            return write(String(character))
         }
     }
 

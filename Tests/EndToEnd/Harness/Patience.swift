@@ -15,7 +15,7 @@ struct NeverHappened: Error, CustomStringConvertible {
 }
 
 /// The minimum number of probes. On a busy machine a single probe may take longer than the limit.
-private let leastLooks = 20
+private let leastChecks = 20
 
 /// Waits until the probe returns a value, and returns that value. It probes often at first and then less often, to
 /// leave the processor to the code under test.
@@ -24,11 +24,11 @@ func eventually<Found>(
 ) async throws -> Found {
     let deadline = ContinuousClock.now + limit
     var pause = Duration.milliseconds(2)
-    var looks = 0
+    var checks = 0
     while true {
         if let found = try await probe() { return found }
-        looks += 1
-        guard looks < leastLooks || ContinuousClock.now < deadline else { throw NeverHappened(what) }
+        checks += 1
+        guard checks < leastChecks || ContinuousClock.now < deadline else { throw NeverHappened(what) }
         try await Task.sleep(for: pause)
         pause = min(pause * 3 / 2, .milliseconds(25))
     }

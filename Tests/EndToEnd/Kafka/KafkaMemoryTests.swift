@@ -46,7 +46,7 @@ import Testing
     }
 
     @Test("K6: repeatedly recreated producers do not leak memory")
-    func anew() async throws {
+    func again() async throws {
         try await withScene { scene in
             let cluster = try await scene.kafkaCluster(of: 1)
             try await cluster.order("down 1")

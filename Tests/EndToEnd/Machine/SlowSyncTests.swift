@@ -6,7 +6,7 @@ import Testing
     @Test(
         "Q5: during a hanging sync other requests are answered, barriers change, and stored events are delivered",
         arguments: ["log", "sqlite"])
-    func nobodyElseWaits(_ kind: String) async throws {
+    func othersDoNotWait(_ kind: String) async throws {
         try await withScene { scene in
             let slow = try await SlowDisk(scene, kind)
             let (owner, board) = (try await slow.daemon.connect(), try await slow.daemon.connect())

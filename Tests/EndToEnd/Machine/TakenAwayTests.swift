@@ -54,11 +54,11 @@ import Testing
         try await withScene { scene in
             let daemon = scene.idleDaemon()
             try daemon.configure([:])
-            let nobody: UInt32 = 65_534
+            let otherUser: UInt32 = 65_534
             let folder = daemon.folder + "/run"
             try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
             for path in [daemon.folder, folder] {
-                _ = try SystemError.check(chown(path, nobody, nobody), "chown \(path)")
+                _ = try SystemError.check(chown(path, otherUser, otherUser), "chown \(path)")
             }
             _ = try SystemError.check(chmod(folder, 0o300), "chmod")
             _ = try SystemError.check(chmod(scene.directory.path, 0o755), "chmod")

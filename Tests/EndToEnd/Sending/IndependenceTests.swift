@@ -43,7 +43,7 @@ import Testing
     }
 
     @Test("Q3: after SIGKILL each dispatcher continues at its own position")
-    func ownPlaceAfterKill() async throws {
+    func ownPositionAfterKill() async throws {
         try await withScene { scene in
             let (fast, slow) = (try scene.collector(), try scene.collector())
             let daemon = try await scene.daemon([

@@ -33,7 +33,7 @@ import Testing
     }
 
     @Test("S3: a batch in flight during a change of its dispatcher is settled once")
-    func batchOnItsWay() async throws {
+    func batchInFlight() async throws {
         try await withScene { scene in
             let (old, new) = (try scene.collector(), try scene.collector())
             old.answerNext(.held)

@@ -99,7 +99,7 @@ final class PersistentCalls {
         asked += 1
         switch want.kind {
         case .watch:
-            want.call.map(connection.abandon)
+            want.call.map(connection.cancel)
             then()
         case .barrier: connection.unregisterBarrier(id) { _ in then() }
         case .board: connection.unserveBoard(id, then: then)

@@ -17,7 +17,7 @@ final class Program {
     private var asked: [CallNumber: Asked] = [:]
     private var tracked = 0
     /// The call that is being cancelled, and true while the program closes its client.
-    private var abandoned: CallNumber?
+    private var cancelled: CallNumber?
     private var isClosing = false
     /// The number of connections so far.
     private var connects = 0
@@ -102,11 +102,11 @@ final class Program {
         asked[number]?.call = call
     }
 
-    func giveUpOne() {
+    func cancelOne() {
         guard let number = asked.keys.sorted().first, let call = asked[number]?.call else { return }
-        abandoned = number
-        connection.abandon(call)
-        abandoned = nil
+        cancelled = number
+        connection.cancel(call)
+        cancelled = nil
     }
 
     func close() {
@@ -150,7 +150,7 @@ final class Program {
         switch error {
         case is CancellationError:
             record.count(.programCancelled)
-            record.expect(abandoned == number, "\(name) did not give up \(number)")
+            record.expect(cancelled == number, "\(name) did not give up \(number)")
         case ClientError.closed: record.expect(isClosing, "\(name) did not end")
         case ClientError.refused(let error) where asked.event != nil:
             record.count(.programRefused)
@@ -203,7 +203,7 @@ final class Program {
         asked[number]?.line = line
         asked[number]?.writings += 1
         asked[number]?.connect = connects
-        let wanted = asked.filter { $0.key != abandoned }
+        let wanted = asked.filter { $0.key != cancelled }
         let passed = wanted.filter { $0.key < number && $0.value.connect != connects }.keys.sorted()
         record.expect(passed.isEmpty, "\(name) writes \(number) before \(passed)")
         let unanswered = wanted.values.count { $0.connect == connects }

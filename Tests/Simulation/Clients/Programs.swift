@@ -45,7 +45,7 @@ final class Programs: Actor {
             : [
                 Act(10) { [self] in program().track() }, Act(20) { [self] in program().takeTurn() },
                 Act(2) { [self] in program().askOtherwise() }, Act(6) { [self] in program().persistentCalls.act() },
-                Act(1) { [self] in program().giveUpOne() },
+                Act(1) { [self] in program().cancelOne() },
                 Act(1, leave),
                 Act(2) { [self] in read(record.pick([0, 50])) }, Act(2) { [self] in read(.max) },
             ]

@@ -54,7 +54,7 @@ final class SimulatedClient {
         case pause(FarSide, isPaused: Bool)
         case told((Answer) -> Void)
         /// Calls the closure with the result, or nil if the request was refused.
-        case looked((DataObject?) -> Void)
+        case inspected((DataObject?) -> Void)
         case other
 
         /// The number of events in the request.
@@ -160,7 +160,7 @@ final class SimulatedClient {
 
     /// Sends several large events at once, without ids.
     func trackMuch(_ count: Int) {
-        send(many((0..<count).map { _ in event(nil, filling: record.letters(record.number(100...600))) }))
+        send(many((0..<count).map { _ in event(nil, filling: record.characters(record.number(100...600))) }))
     }
 
     private func many(_ list: [String]) -> String {
@@ -243,7 +243,7 @@ final class SimulatedClient {
     }
 
     func ask(_ method: String, _ params: String, told: @escaping (DataObject?) -> Void) {
-        ask(method, params, .looked(told))
+        ask(method, params, .inspected(told))
     }
 
     private func message(_ call: String, _ request: Request) -> String {
@@ -335,7 +335,7 @@ final class SimulatedClient {
         if case .told(let tell) = request { tell(.refused(reason(of: answer) ?? "error", data(of: answer) ?? [:])) }
         if case .purge = request { events.isPurgeUncertain = true }
         if case .pause(let side, true) = request { closed(side, isKept: false) }
-        if case .looked(let look) = request { look(nil) }
+        if case .inspected(let inspect) = request { inspect(nil) }
     }
 
     /// Records that a dispatcher is certainly paused, unless a resume is outstanding.
@@ -363,7 +363,7 @@ final class SimulatedClient {
         case .pause(let side, let isPaused):
             if isPaused { closed(side, isKept: true) } else { side.isResumeKept = true }
         case .told(let tell): tell(.result(result))
-        case .looked(let look): look(result)
+        case .inspected(let inspect): inspect(result)
         case .other: break
         case .awaitedFlush:
             let ended = result["ended"].flatMap(String.init(dataItem:))

@@ -165,13 +165,13 @@ final class WatchClients: Actor, Duty {
         else { return }
         if watch.topics.contains(.barriers) { nature.isUnseen = false }
         record.note("\(watch.client.number) looks whether it knows all")
-        if watch.topics.contains(.dispatchers) { expectToKnowWays(watch) }
+        if watch.topics.contains(.dispatchers) { expectToKnowStates(watch) }
         expectToKnow(watch)
         if watch.isOn { record.count(.watcherKnows) }
     }
 
     /// Checks that the states of dispatchers are reported within 5 ms, whatever else is counted.
-    private func expectToKnowWays(_ watch: WatchAccount) {
+    private func expectToKnowStates(_ watch: WatchAccount) {
         for _ in 0..<3 {
             scheduler.advance(by: .milliseconds(5))
             scheduler.endTurn()

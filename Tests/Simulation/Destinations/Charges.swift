@@ -55,7 +55,7 @@ struct Charges {
     mutating func charge(_ number: SequenceNumber, at now: Instant) {
         attempts[number, default: 0] += 1
         if attempts[number] == patience.mostAttempts {
-            record.count(.givenUp)
+            record.count(.deadLettered)
             return lane.died(number)
         }
         record.count(.triedAgain)

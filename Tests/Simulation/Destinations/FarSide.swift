@@ -57,7 +57,7 @@ final class FarSide: Sender {
     /// The model of the batch keys, if the dispatcher has an activation barrier.
     var key: KeyAccount?
     /// Called with each batch.
-    var look: (Batch) -> Void = { _ in }
+    var inspect: (Batch) -> Void = { _ in }
 
     private let record: Record
     private let scheduler: any Scheduler
@@ -143,7 +143,7 @@ final class FarSide: Sender {
         record.expect(batch.events.count <= terms.dispatchLimit, "\(id) gets a batch of \(batch.events.count)")
         record.expect(waiting.count < terms.inFlight, "\(id) gets a batch more than it takes at once")
         for event in batch.events { take(event) }
-        look(batch)
+        inspect(batch)
         key?.sent(batch)
         sent += batch.events.map(\.sequenceNumber)
         let complaint = order.complaint(of: batch.events, unfinished: unfinished)

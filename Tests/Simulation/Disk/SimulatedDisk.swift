@@ -250,7 +250,7 @@ private final class SimulatedFile: DiskFile {
     }
 
     /// The sync in progress: the number of changes it covers, and the number of checks until it ends.
-    private var begun: (changes: Int, looks: Int)?
+    private var begun: (changes: Int, checks: Int)?
 
     func beginSync() -> Bool {
         guard begun == nil, !disk.record.oneIn(8) else { return false }
@@ -259,8 +259,8 @@ private final class SimulatedFile: DiskFile {
     }
 
     var isSyncing: Bool {
-        guard let looks = begun?.looks, looks > 0 else { return false }
-        begun?.looks -= 1
+        guard let checks = begun?.checks, checks > 0 else { return false }
+        begun?.checks -= 1
         return true
     }
 

@@ -19,9 +19,9 @@ final class SimulatedStoreExecutor: StoreExecutor {
     private var jobs: [StoreJob] = []
     private var news: [StoreNews] = []
 
-    /// True if the last turn began segments; `hasGivenUpSegments` is true if it dropped some.
+    /// True if the last turn began segments; `hasFreedSegments` is true if it dropped some.
     private(set) var hasBegunSegment = false
-    private(set) var hasGivenUpSegments = false
+    private(set) var hasFreedSegments = false
     /// True if the last turn quarantined something.
     private(set) var hasPutAside = false
     private let record: Record
@@ -69,7 +69,7 @@ final class SimulatedStoreExecutor: StoreExecutor {
     /// Delivered events after this one are retained at any age; nil if none are.
     var retainedBehind: SequenceNumber? {
         guard let state = engine?.log.state, state.retention?.receivedAfter == .min else { return nil }
-        return state.givenUpThrough == 0 ? 0 : state.lastSequenceNumber
+        return state.unretainedThrough == 0 ? 0 : state.lastSequenceNumber
     }
 
     /// True if a turn would do something.
@@ -103,7 +103,7 @@ final class SimulatedStoreExecutor: StoreExecutor {
         guard hasWork, let engine else { return }
         let turn = jobs
         jobs = []
-        (hasBegunSegment, hasGivenUpSegments, hasPutAside) = (false, false, false)
+        (hasBegunSegment, hasFreedSegments, hasPutAside) = (false, false, false)
         let before = engine.counts
         defer { if let after = self.engine?.counts { watch(before, after) } }
         let (begin, syncs) = (scheduler.now, disk.syncs)
@@ -134,7 +134,7 @@ final class SimulatedStoreExecutor: StoreExecutor {
 
     private func watch(_ before: LogCounts, _ after: LogCounts) {
         hasBegunSegment = after.begun > before.begun
-        hasGivenUpSegments = after.forgotten > before.forgotten || after.copied > before.copied
+        hasFreedSegments = after.forgotten > before.forgotten || after.copied > before.copied
         if after.begun > before.begun { record.count(.segmentBegun) }
         if after.forgotten > before.forgotten { record.count(.segmentForgotten) }
         if after.copied > before.copied { record.count(.segmentCopied) }

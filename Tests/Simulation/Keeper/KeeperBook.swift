@@ -146,21 +146,21 @@ extension SimulatedMedium {
 enum KeeperMarks {
     /// Returns the indexes of the events whose marks are in some bytes.
     static func find(in bytes: [UInt8]) -> Set<Int> {
-        var (found, place): (Set<Int>, Int) = ([], 0)
+        var (found, position): (Set<Int>, Int) = ([], 0)
         let mark = Array(KeeperBook.mark.utf8)
-        while place + mark.count < bytes.count {
-            guard bytes[place] == mark[0], bytes[place..<place + mark.count].elementsEqual(mark) else {
-                place += 1
+        while position + mark.count < bytes.count {
+            guard bytes[position] == mark[0], bytes[position..<position + mark.count].elementsEqual(mark) else {
+                position += 1
                 continue
             }
-            place += mark.count
+            position += mark.count
             var number = 0
-            while place < bytes.count, (48...57).contains(bytes[place]) {
-                number = 10 * number + Int(bytes[place] - 48)
-                place += 1
+            while position < bytes.count, (48...57).contains(bytes[position]) {
+                number = 10 * number + Int(bytes[position] - 48)
+                position += 1
             }
             // A cut mark says nothing about its event.
-            if place < bytes.count, bytes[place] == UInt8(ascii: ".") { found.insert(number) }
+            if position < bytes.count, bytes[position] == UInt8(ascii: ".") { found.insert(number) }
         }
         return found
     }

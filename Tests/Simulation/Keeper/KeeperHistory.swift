@@ -17,7 +17,7 @@ final class KeeperHistory {
     let sides: [KeeperSide]
     var keys: KeeperKeys
     private(set) var life: KeeperLife?
-    private(set) lazy var desk = KeeperDesk(self)
+    private(set) lazy var client = KeeperClient(self)
     let terms: KeeperLife.Terms
 
     /// The number of steps before the end of a history.
@@ -51,13 +51,13 @@ final class KeeperHistory {
     private func act() {
         guard let life else { return }
         switch record.number(0...99) {
-        case 0...27: for _ in 0..<record.number(1...3) { desk.track() }
+        case 0...27: for _ in 0..<record.number(1...3) { client.track() }
         case 28...51: record.pick(sides).answer()
         case 52...61: scheduler.advance(by: .milliseconds(record.pick([1, 50, 400, 1_500])))
-        case 62...67: desk.rewind()
-        case 68...73: desk.erase()
-        case 74...79: desk.backUp()
-        case 80...83: desk.changeKey()
+        case 62...67: client.rewind()
+        case 68...73: client.erase()
+        case 74...79: client.backUp()
+        case 80...83: client.changeKey()
         case 84...87: life.trouble()
         case 88...89: life.calm()
         case 90: die(.killed)
@@ -145,8 +145,8 @@ final class KeeperHistory {
         var isOrderly = false
         if case .stopped = end { isOrderly = true }
         book.lifeEnded(isOrderly: isOrderly)
-        desk.lifeEnded()
-        desk.checkErased(after: "the daemon ended")
+        client.lifeEnded()
+        client.checkErased(after: "the daemon ended")
     }
 
     private func losePower() {
@@ -164,11 +164,11 @@ final class KeeperHistory {
         if life == nil { begin() }
         life?.calm()
         quiet()
-        for request in desk.restfulRequests where record.violation == nil {
+        for request in client.restfulRequests where record.violation == nil {
             request()
             quiet()
         }
-        desk.checkEnd()
+        client.checkEnd()
         guard record.violation == nil else { return }
         lose(life?.stop() == true ? .stopped : .killed)
     }
@@ -188,7 +188,7 @@ final class KeeperHistory {
         guard let life else { return "there is no daemon" }
         let erasing = life.executor.erased.map { ", erasing \($0.sorted())" } ?? ""
         let store = life.executor.isIdle ? "" : ", the store works"
-        return "\(life.service.gate.stored) stored\(store)\(erasing), \(desk.waiting)"
+        return "\(life.service.gate.stored) stored\(store)\(erasing), \(client.waiting)"
     }
 
     private var isQuiet: Bool {

@@ -112,7 +112,7 @@ final class KeeperLife {
     }
 
     func end() {
-        let sessions = service.letGo()
+        let sessions = service.detachSessions()
         disk.end()
         executor.end()
         client.forget()

@@ -18,7 +18,7 @@ final class DeadLetterOperator {
     }
 
     /// True if the queue of a dispatcher is dropped, though that is not written yet.
-    private func isGivenUp(_ lane: String) -> Bool {
+    private func isDropped(_ lane: String) -> Bool {
         service?.gate.settlements.unwrittenForgets.contains { book.lane($0) == lane } == true
     }
 
@@ -53,7 +53,7 @@ final class DeadLetterOperator {
             record.expect(told.count == keys.count, "letters are listed twice: \(keys)")
             // Earlier requests may have been carried out meanwhile.
             let missing = before.intersection(book.written).subtracting(book.forgotten).subtracting(told)
-                .filter { !isGivenUp($0.lane) }
+                .filter { !isDropped($0.lane) }
             record.expect(missing.isEmpty, "\(missing) are letters, and not listed")
             let strange = told.filter { !book.isKnown($0) }
             record.expect(strange.isEmpty, "\(strange) are listed, and are no letters")

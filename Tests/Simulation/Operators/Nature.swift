@@ -29,13 +29,13 @@ final class Nature: Actor {
     var acts: [Act] {
         if isCalm { return [] }
         // At times the ConnectivityBarrier has no dispatcher but is watched.
-        let haste = hasNobody ? 14 : 2
+        let haste = hasGoneSide ? 14 : 2
         var acts = [Act(6) { [self] in advance(by: record.pick([1, 50, 400, 1_500])) }, Act(haste, change)]
         if scheduler.jumped != 0 { acts.append(Act(1) { [self] in jump(by: -scheduler.jumped) }) }
         return ages.mostAge == nil ? acts : acts + [Act(3, growOlder)]
     }
 
-    private var hasNobody: Bool { sides.contains { $0.isRemote && $0.isGone } }
+    private var hasGoneSide: Bool { sides.contains { $0.isRemote && $0.isGone } }
 
     private func advance(by milliseconds: Int) {
         record.note("\(milliseconds) ms pass")
@@ -72,7 +72,7 @@ final class Nature: Actor {
 
     private func set(_ state: NetworkState) {
         record.note("the network is \(state.word)")
-        isUnseen = state != network && hasNobody
+        isUnseen = state != network && hasGoneSide
         network = state
         tell()
     }

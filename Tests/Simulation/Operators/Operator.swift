@@ -76,7 +76,7 @@ final class Operator: Actor {
     private func operate(_ connection: SimulatedClient, _ side: FarSide) {
         switch record.number(0...7) {
         case 7: connection.ask("dispatcher.retry", #"{"id":"\#(side.id)"}"#, .other)
-        case 6: QueueLook(record, side).begin(connection)
+        case 6: QueueInspection(record, side).begin(connection)
         case 0: connection.ask("queue.purge", #"{"dispatcher":"\#(side.id)"}"#, .purge)
         case 1...2:
             record.count(.paused)

@@ -166,7 +166,7 @@ final class ShareHistory {
             scheduler.advance(by: .milliseconds(200))
         }
         record.insist(isStopped, "the stop does not end")
-        let sessions = service.letGo()
+        let sessions = service.detachSessions()
         disk.end()
         executor.end()
         for client in clients { client.forget() }

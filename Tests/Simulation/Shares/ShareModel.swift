@@ -82,8 +82,8 @@ final class ShareModel {
         let minute = uses.values.reduce(into: [:]) { $0.merge($1.mapValues(measure), uniquingKeysWith: +) }
         let ofUser = minute.filter { $0.key.uid == sender.uid }
         let users = Dictionary(minute.map { ($0.key.uid, $0.value) }, uniquingKeysWith: +)
-        let user = ShareModel.place(of: users[sender.uid], among: users)
-        let namespace = ShareModel.place(of: ofUser[sender], among: ofUser)
+        let user = ShareModel.share(of: users[sender.uid], among: users)
+        let namespace = ShareModel.share(of: ofUser[sender], among: ofUser)
         let limit = measure(limits)
         let kept = limit / 10 > measure(ShareModel.mostUnkept) ? 1.0 : 0
         let slice = Double(limit / 10) / (user.all + kept)
@@ -92,7 +92,7 @@ final class ShareModel {
     }
 
     /// Returns the number of those that stored more, and of all with this one.
-    private static func place<Key>(of own: Int?, among all: [Key: Int]) -> (heavier: Double, all: Double) {
+    private static func share<Key>(of own: Int?, among all: [Key: Int]) -> (heavier: Double, all: Double) {
         let others = all.values.count { $0 > own ?? 0 }
         return (Double(others), Double(all.count + (own == nil ? 1 : 0)))
     }

@@ -169,7 +169,7 @@ final class StoreHistory {
     }
 
     @discardableResult
-    private func look() -> [StoredDeadLetter] {
+    private func inspect() -> [StoredDeadLetter] {
         let deadLetters = disk.whileWell { executor.readAllDeadLetters() }
         queue.found(deadLetters, record)
         if !deadLetters.isEmpty { record.count(.deadLettersListed) }
@@ -177,7 +177,7 @@ final class StoreHistory {
     }
 
     private func readDeadLetters() {
-        let deadLetters = look()
+        let deadLetters = inspect()
         guard !deadLetters.isEmpty, record.oneIn(2) else { return }
         var query = DeadLetterQuery(
             dispatcher: record.oneIn(2) ? deadLetters[0].deadLetter.dispatcher : nil, limit: .max)
@@ -239,7 +239,7 @@ final class StoreHistory {
 
     /// Settles all events in small steps and deletes the dead letters, after which there must be room.
     private func makeRoom() {
-        look()
+        inspect()
         ask(.purgeDeadLetters(DeadLetterQuery(limit: .max)))
         quiet()
         while record.violation == nil, let job = queue.settlingSome(record) {
@@ -252,7 +252,7 @@ final class StoreHistory {
             quiet()
         }
         record.insist(!queue.lacksRoom, "there is no room to say that all is settled")
-        look()
+        inspect()
         ask(.purgeDeadLetters(DeadLetterQuery(limit: .max)))
         quiet()
     }

@@ -29,7 +29,7 @@ struct StoreQueue {
     private var said: [[StoreChange]] = []
     private var saidBefore: [[StoreChange]] = []
     /// Dropped dispatchers that the store may still have.
-    private var givenUp: Set<DispatcherNumber> = []
+    private var dropped: Set<DispatcherNumber> = []
     private var routes: [RouteNumber: [DispatcherNumber]] = [:]
     private var newRoutes: [RouteNumber: [DispatcherNumber]] = [:]
     private var initialState = InitialState()
@@ -81,7 +81,7 @@ struct StoreQueue {
         (safeBook, unsynced, end) = (book, [], .orderly)
         given = state.lastSequenceNumber
         routes = state.routes
-        (newRoutes, initialState, waiting, givenUp) = ([:], InitialState(), [], [])
+        (newRoutes, initialState, waiting, dropped) = ([:], InitialState(), [], [])
         settled = Dictionary(uniqueKeysWithValues: state.dispatchers.map { ($0.number, $0.settled) })
         lastDispatcher = max(lastDispatcher, state.dispatchers.map(\.number).max() ?? 0)
         lastRoute = max(lastRoute, state.routes.keys.max() ?? 0)
@@ -137,7 +137,7 @@ struct StoreQueue {
             requeued = [deadLetters.remove(at: record.number(0...deadLetters.count - 1))]
         }
         let group = sample.with(
-            behind: newestOnItsWay ?? book.newest, initialState: initialState,
+            behind: newestInFlight ?? book.newest, initialState: initialState,
             forgottenIDs: record.oneIn(20) ? SequenceNumber(record.number(0...Int(book.newest))) : 0, requeued: requeued
         )
         newRoutes = [:]
@@ -145,7 +145,7 @@ struct StoreQueue {
     }
 
     /// The newest event in an outstanding group that may still be stored.
-    private var newestOnItsWay: SequenceNumber? {
+    private var newestInFlight: SequenceNumber? {
         for case .group(let group, let dependsOnFailed) in waiting.reversed() {
             return dependsOnFailed ? nil : group.chunk.lastSequenceNumber
         }
@@ -232,7 +232,7 @@ struct StoreQueue {
     }
 
     private var allSettled: [StoreChange] {
-        givenUp.sorted().map { .forgetDispatcher($0) } + saved.map { .settled($0, settled[$0] ?? Settled(through: 0)) }
+        dropped.sorted().map { .forgetDispatcher($0) } + saved.map { .settled($0, settled[$0] ?? Settled(through: 0)) }
     }
 
     /// The dispatchers that the store may know. Others have settled nothing.
@@ -297,7 +297,7 @@ struct StoreQueue {
         }
         settled[number] = nil
         initialState.dispatchers.removeAll { $0.number == number }
-        givenUp.insert(number)
+        dropped.insert(number)
         return .write([.forgetDispatcher(number)])
     }
 
@@ -326,7 +326,7 @@ struct StoreQueue {
         case (.write(let changes), .done(let fault)):
             record.note("a change: \(fault?.message ?? "written")")
             finish(asked, isDone: fault == nil)
-            if fault == nil { for case .forgetDispatcher(let number) in changes { givenUp.remove(number) } }
+            if fault == nil { for case .forgetDispatcher(let number) in changes { dropped.remove(number) } }
         case (.purge, .purged(let result)):
             let count = try? result.get()
             if count ?? 0 > 0 { record.count(.deadLettersPurged) }

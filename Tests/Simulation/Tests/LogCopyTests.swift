@@ -54,7 +54,7 @@ struct LogCopyTests {
     }
 
     @Test("Q5, Q10: the copy survives a failed sync and the log's recovery", arguments: 0...12)
-    func mended(_ steps: Int) throws {
+    func repaired(_ steps: Int) throws {
         let scene = try LogCopyScene()
         for _ in 0..<steps { scene.doChore() }
         scene.disk.mood.failsToSync = 1

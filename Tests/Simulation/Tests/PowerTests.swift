@@ -83,11 +83,11 @@ struct PowerTests {
         scene.write(.retain(Retention(maxBytes: 1_000_000)))
         #expect(scene.append(2) == nil)
         let before = try #require(scene.log?.state)
-        #expect(before.givenUpThrough < 2)
+        #expect(before.unretainedThrough < 2)
         if isPowerless { scene.losePower() } else { scene.kill() }
         #expect(try scene.open() == [1, 2])
         #expect(scene.log?.state.retention == before.retention)
-        #expect(scene.log?.state.givenUpThrough == before.givenUpThrough)
+        #expect(scene.log?.state.unretainedThrough == before.unretainedThrough)
     }
 
     @Test(

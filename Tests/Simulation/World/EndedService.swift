@@ -4,7 +4,7 @@
 extension Service {
     /// Breaks the reference cycle between a daemon that has ended and its sessions.
     /// - Returns: The sessions.
-    func letGo() -> [Session] {
+    func detachSessions() -> [Session] {
         let sessions = Array(self.sessions.all)
         for session in sessions { self.sessions.remove(session) }
         return sessions

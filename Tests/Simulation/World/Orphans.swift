@@ -102,7 +102,7 @@ final class Orphans {
         let isDue = isOver(lane) || perhaps.contains(number)
         let since = earliest[lane].map { "for \(ages.now - $0) ms" } ?? "never"
         record.expect(isDue || makesRoom, "\(lane) is given up, and was gone \(since)")
-        if isDue { record.count(.orphanGivenUp) }
+        if isDue { record.count(.orphanDropped) }
     }
 
     /// True if a queue is kept whose retention will end.

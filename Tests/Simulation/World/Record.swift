@@ -9,7 +9,7 @@ enum Situation: String, CaseIterable {
     case queueFull, ioError, syncFailed
     case syncSlow, answeredInSync, sentInSync, activatedInSync
     case killed, powerLost, diedInACall, startFailed, stoppedInOrder, endForgotten, unansweredKept
-    case triedAgain, givenUp, neverTaken, split, toldApart, timedOut, answerLost
+    case triedAgain, deadLettered, neverTaken, split, toldApart, timedOut, answerLost
     case purged, paused, networkLost, flushSettled, flushTimedOut, clockJumped
     case workerLost, workerLate, workTakenOver, workHalved, lastSpared, workerLeft, workRefused
     case boardRun, boardLate, boardTakenOver, notServed, providerLost, activationTimedOut, barrierChosen,
@@ -26,7 +26,7 @@ enum Situation: String, CaseIterable {
     case persistentCallBegan, persistentCallEnded, persistentCallEndedEarly, persistentCallsChecked
     case watcherKnows, watcherSlow, watcherLost, watchEnded, watchRefused, removalTold
     case triedForLong, triedTooLong
-    case orphanGivenUp, fileRead, fileRefused
+    case orphanDropped, fileRead, fileRefused
     case anythingRotted, damagedPutAside
     case frameRotted, lastFrameRotted, frameLeftOut, misread, gapAmbushed, unpacked
     case writeAmbushed, forgettingAmbushed, settingsKept, settingsNotKept
@@ -107,7 +107,7 @@ final class Record {
     func oneIn(_ times: Int) -> Bool { random.oneIn(times) }
     func fraction() -> Double { Double.random(in: 0...1, using: &random) }
 
-    func letters(_ count: Int) -> String {
+    func characters(_ count: Int) -> String {
         String(decoding: (0..<count).map { _ in UInt8(number(97...122)) }, as: UTF8.self)
     }
 

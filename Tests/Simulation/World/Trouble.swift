@@ -20,7 +20,7 @@ final class Trouble: Actor {
         let executor = world.store.executor
         let rots = rots(world.ledger.rot)
         let copies = [Act(executor.isCopying && !executor.isHeld ? 40 : 0, failWhileCopying)]
-        let haste = executor.hasGivenUpSegments || executor.hasPutAside ? 60 : executor.hasBegunSegment ? 4 : 0
+        let haste = executor.hasFreedSegments || executor.hasPutAside ? 60 : executor.hasBegunSegment ? 4 : 0
         return acts + rots + copies + [Act(haste, endAtTurnover)]
     }
 

@@ -46,7 +46,7 @@ final class World {
             ConfigurationFile(record, scene, $0, ledger.orphans)
         }
         for side in sides {
-            side.look = { [ledger, id = side.id] in
+            side.inspect = { [ledger, id = side.id] in
                 ledger.rules?.sent($0, to: id)
                 ledger.rot?.sent($0, to: id)
             }
@@ -283,7 +283,7 @@ final class World {
         }
         // The losses of a power failure are unknown until a store is opened.
         if lastEnd != .powerless { lastEnd = end }
-        let leaving = service.map { (service: $0, sessions: $0.letGo()) }
+        let leaving = service.map { (service: $0, sessions: $0.detachSessions()) }
         service = nil
         store.end()
         switch end {

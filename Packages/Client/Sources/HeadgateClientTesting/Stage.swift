@@ -58,7 +58,7 @@ final class Stage {
         for visitor in visitors.values { visitor.write(Array((line + "\n").utf8)) }
     }
 
-    private func look() {
+    private func step() {
         let fulfilled = watches.filter { $0.condition(record) }
         guard !fulfilled.isEmpty else { return }
         watches.removeAll { $0.condition(record) }
@@ -79,13 +79,13 @@ extension Stage {
         }
         visitors[number] = visitor
         connection.start(visitor)
-        look()
+        step()
     }
 
     private func depart(_ number: Int) {
         guard visitors.removeValue(forKey: number) != nil else { return }
         record.departures += 1
-        look()
+        step()
     }
 
     private func take(_ message: IncomingMessage, from visitor: Visitor) {
@@ -99,7 +99,7 @@ extension Stage {
             number: record.requests.count + 1, connection: visitor.number, method: method, params: params)
         record.requests.append(request)
         react(script(request), to: request, id, visitor)
-        look()
+        step()
     }
 
     private func note(_ response: IncomingMessage.Response) {
@@ -108,12 +108,12 @@ extension Stage {
         case .failure(let error): record.answers.append("\(id): \(error.message)")
         case .result(let result): record.results.append("\(id): \(String(decoding: result.raw, as: UTF8.self))")
         }
-        look()
+        step()
     }
 
     private func greet(_ params: DataObject, _ id: [UInt8], _ visitor: Visitor) {
         record.greetings.append(params)
-        defer { look() }
+        defer { step() }
         guard !refusedGreetings.isEmpty else { return visitor.write(line(id) { $0.object(greeting) }) }
         let refusal = refusedGreetings.removeFirst()
         visitor.write(errorLine(refusal.isAnonymous ? Array("null".utf8) : id, refusal.error))

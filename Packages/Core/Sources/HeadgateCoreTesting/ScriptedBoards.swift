@@ -6,7 +6,7 @@ public final class ScriptedBoards: BoardActivator {
     /// The requested activations in order: the board, and the dispatcher that it is for.
     public private(set) var asked: [(board: String, dispatcher: String)] = []
     /// The number of activations that were cancelled.
-    public private(set) var givenUp = 0
+    public private(set) var withdrawn = 0
     /// The boards that a process serves.
     public var served: Set<String> = [] { didSet { servingSubject.send(()) } }
     public var servingChanges: Observable<Void> { servingSubject.observable }
@@ -40,7 +40,7 @@ public final class ScriptedBoards: BoardActivator {
     ) -> any Disposable {
         asked.append((board, dispatcherId))
         let task = Task(then) { [weak self] task in
-            self?.givenUp += 1
+            self?.withdrawn += 1
             self?.waiting.removeAll { $0 === task }
         }
         waiting.append(task)

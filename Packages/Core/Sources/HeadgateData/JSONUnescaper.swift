@@ -58,10 +58,10 @@ public struct JSONUnescaper {
     /// Decodes the escape at the current position and moves past it.
     private mutating func nextCharacter() -> Character {
         let rest = source.count - offset
-        let letter = rest > 1 ? source[offset + 1] : UInt8(ascii: "u")
-        guard letter == UInt8(ascii: "u") else {
+        let character = rest > 1 ? source[offset + 1] : UInt8(ascii: "u")
+        guard character == UInt8(ascii: "u") else {
             offset += 2
-            return .scalar(JSONUnescaper.scalar(of: letter))
+            return .scalar(JSONUnescaper.scalar(of: character))
         }
         guard rest >= 6 else {
             offset = source.count
@@ -102,14 +102,14 @@ public struct JSONUnescaper {
         UInt16(digit & 0x0F) + (digit > UInt8(ascii: "9") ? 9 : 0)
     }
 
-    private static func scalar(of letter: UInt8) -> Unicode.Scalar {
-        switch letter {
+    private static func scalar(of character: UInt8) -> Unicode.Scalar {
+        switch character {
         case UInt8(ascii: "b"): "\u{08}"
         case UInt8(ascii: "f"): "\u{0C}"
         case UInt8(ascii: "n"): "\n"
         case UInt8(ascii: "r"): "\r"
         case UInt8(ascii: "t"): "\t"
-        default: Unicode.Scalar(letter)
+        default: Unicode.Scalar(character)
         }
     }
 }

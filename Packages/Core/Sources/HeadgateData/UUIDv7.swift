@@ -87,7 +87,7 @@ public struct UUIDv7: Sendable {
         digits = (digits | digits << 16) & 0x0000_FFFF_0000_FFFF
         digits = (digits | digits << 8) & 0x00FF_00FF_00FF_00FF
         digits = digits >> 4 & 0x000F_000F_000F_000F | digits << 8 & 0x0F00_0F00_0F00_0F00
-        let areLetters = (digits &+ 0x0606_0606_0606_0606) >> 4 & 0x0101_0101_0101_0101
-        return digits &+ 0x3030_3030_3030_3030 &+ areLetters &* 39
+        let aboveNine = (digits &+ 0x0606_0606_0606_0606) >> 4 & 0x0101_0101_0101_0101
+        return digits &+ 0x3030_3030_3030_3030 &+ aboveNine &* 39
     }
 }

@@ -286,7 +286,7 @@ final class Service {
     /// Logs the batches and the store that the stop left unfinished.
     private func tell(_ outcome: StopOutcome) {
         if outcome.batchesLeft > 0 {
-            log.tell(.batchesAbandoned, ["batches": .number(DataNumber(outcome.batchesLeft))])
+            log.tell(.batchesCancelled, ["batches": .number(DataNumber(outcome.batchesLeft))])
         }
         if !outcome.isStoreClosed {
             log.tell(.storeLeft)

@@ -5,7 +5,7 @@
 /// waits nor calls anything. Its user protects it with one lock, which also orders the accesses to the engine.
 ///
 /// The store's thread may take the loop over while the loop's thread is busy with the engine. The two threads then
-/// exchange their roles: the loop's *former* thread keeps the engine until it reports ``placesChanged(undone:)``, and is
+/// exchange their roles: the loop's *former* thread keeps the engine until it reports ``rolesExchanged(undone:)``, and is
 /// the store's thread from then on.
 ///
 /// A fact in a state that does not list it would mean that two threads use the engine. The process stops then, because
@@ -15,16 +15,16 @@ struct EngineOwnership<Job> {
     enum Owner {
         /// The engine has nothing to do. Waiting jobs are left to the loop.
         ///
-        /// ``looked()``: the store's thread stays at rest.
-        case nobody
+        /// ``checked()``: the store's thread stays at rest.
+        case noThread
         /// The loop's thread uses the engine between two turns, or its former thread does after a takeover.
         ///
-        /// ``loopEnded(undone:hasChores:)``, or ``placesChanged(undone:)`` after a takeover; ``looked()``: the store's
+        /// ``loopEnded(undone:hasChores:)``, or ``rolesExchanged(undone:)`` after a takeover; ``checked()``: the store's
         /// thread stays at rest.
         case loop
         /// The store's thread uses the engine, or has been woken to do so.
         ///
-        /// ``looked()`` if it has been woken; ``storeThreadEnded(hasChores:isForLoop:)`` and ``closed()`` if it is at
+        /// ``checked()`` if it has been woken; ``storeThreadEnded(hasChores:isForLoop:)`` and ``closed()`` if it is at
         /// work.
         case storeThread
         /// The store is closed. The engine is gone, and further jobs are dropped: the store refuses them before.
@@ -59,7 +59,7 @@ struct EngineOwnership<Job> {
     /// The number of intervals for which the store's thread has watched a loop that did not use the engine; nil if it does not
     /// watch, or does not continue to do so after its work.
     private var idleIntervals: Int?
-    /// True if the loop's thread has had the engine since the last ``looked()``.
+    /// True if the loop's thread has had the engine since the last ``checked()``.
     private var hasLoopWorked = false
     /// The number of intervals without work of the loop's thread after which the store's thread stops watching.
     private let mostIdleIntervals: Int
@@ -69,7 +69,7 @@ struct EngineOwnership<Job> {
     }
 
     /// True if the store's thread has left jobs to the loop.
-    var hasJobsForLoop: Bool { owner == .nobody && !waiting.isEmpty }
+    var hasJobsForLoop: Bool { owner == .noThread && !waiting.isEmpty }
 
     // MARK: Facts of the loop, and of other threads
 
@@ -77,7 +77,7 @@ struct EngineOwnership<Job> {
     /// - Parameter jobs: empty afterwards.
     mutating func requested(_ jobs: inout [Job]) -> LoopOrders {
         enqueue(&jobs)
-        return owner == .nobody ? giveToStoreThread() : LoopOrders()
+        return owner == .noThread ? giveToStoreThread() : LoopOrders()
     }
 
     /// The loop's turn has ended.
@@ -87,7 +87,7 @@ struct EngineOwnership<Job> {
     ///   - isForLoop: returns true if the loop's thread should carry out the jobs. It is called only while no thread
     ///     has the engine, and may use what belongs to the engine's owner.
     mutating func turnEnded(_ jobs: inout [Job], isForLoop: ([Job]) -> Bool) -> LoopOrders {
-        guard owner == .nobody else {
+        guard owner == .noThread else {
             enqueue(&jobs)
             return LoopOrders()
         }
@@ -114,13 +114,13 @@ struct EngineOwnership<Job> {
         expect(.loop)
         putFirst(&undone)
         guard waiting.isEmpty, !hasChores else { return giveToStoreThread() }
-        owner = .nobody
+        owner = .noThread
         return LoopOrders()
     }
 
     /// The loop's former thread is back from the engine. It is the store's thread from now on.
     /// - Parameter undone: the jobs that it could not carry out. Empty afterwards.
-    mutating func placesChanged(undone: inout [Job]) -> StoreThreadOrder {
+    mutating func rolesExchanged(undone: inout [Job]) -> StoreThreadOrder {
         expect(.loop)
         putFirst(&undone)
         owner = .storeThread
@@ -136,12 +136,12 @@ struct EngineOwnership<Job> {
     mutating func storeThreadEnded(hasChores: Bool, isForLoop: ([Job]) -> Bool) -> StoreThreadOrder {
         expect(.storeThread)
         guard !hasChores, waiting.isEmpty || isForLoop(waiting) else { return takeJobs() }
-        owner = .nobody
+        owner = .noThread
         return waiting.isEmpty ? restOrder : .callLoop
     }
 
     /// The store's thread looks for work, at its start and after each wait.
-    mutating func looked() -> StoreThreadOrder {
+    mutating func checked() -> StoreThreadOrder {
         guard owner != .storeThread else { return takeJobs() }
         if let idle = idleIntervals {
             let isBusy = hasLoopWorked || owner == .loop

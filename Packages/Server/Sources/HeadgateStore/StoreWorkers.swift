@@ -73,16 +73,16 @@ final class StoreWorkers: StoreExecutor, @unchecked Sendable {
     func put(_ job: StoreJob) {
         guard let loop, loop.isCurrent else {
             var jobs = [job]
-            return handOver(&jobs)
+            return passOn(&jobs)
         }
         requested.append(job)
         // The store's thread begins with large jobs at once, while the loop continues with its turn.
-        guard let bytes = job.bytesInPlace, bytes <= mostBytesInPlace else { return handOver(&requested) }
+        guard let bytes = job.bytesInPlace, bytes <= mostBytesInPlace else { return passOn(&requested) }
         if requested.count == 1 { loop.betweenTurns(self) }
     }
 
     /// Gives jobs to the store's thread.
-    private func handOver(_ jobs: inout [StoreJob]) {
+    private func passOn(_ jobs: inout [StoreJob]) {
         perform(ownership.withLock { $0.requested(&jobs) })
     }
 
@@ -159,7 +159,7 @@ final class StoreWorkers: StoreExecutor, @unchecked Sendable {
         }
     }
 
-    private func work() -> Bool { work(look()) }
+    private func work() -> Bool { work(check()) }
 
     /// Does the work of the store's thread, beginning with an order.
     /// - Returns: true if the thread has taken the loop over; false if the store is closed.
@@ -177,7 +177,7 @@ final class StoreWorkers: StoreExecutor, @unchecked Sendable {
                 takeWakeUp(within: StoreWorkers.watchMilliseconds)
                 if loop?.takeOver(ifGoneFor: StoreWorkers.patience) == true { return true }
             }
-            order = look()
+            order = check()
         }
     }
 
@@ -190,7 +190,7 @@ final class StoreWorkers: StoreExecutor, @unchecked Sendable {
         isWoken.withLock(when: { $0 }, atMost: milliseconds, { $0 = false })
     }
 
-    private func look() -> EngineOwnership<StoreJob>.StoreThreadOrder { ownership.withLock { $0.looked() } }
+    private func check() -> EngineOwnership<StoreJob>.StoreThreadOrder { ownership.withLock { $0.checked() } }
 
     /// Carries out jobs and some chores.
     /// - Returns: the next order; nil if the store is closed.
@@ -235,7 +235,7 @@ extension StoreWorkers: LoopHelper {
         let (events, bytes) = requested.reduce((0, 0)) { ($0.0 + $1.events, $0.1 + ($1.bytesInPlace ?? 0)) }
         // The delay is asked at the end of each turn, whatever becomes of its answer.
         return commitDelay.delays(events, at: options.clock()) && bytes <= mostBytesInPlace
-            && ownership.withLock { $0.owner == .nobody }
+            && ownership.withLock { $0.owner == .noThread }
     }
 
     private func workInPlace() {
@@ -273,7 +273,7 @@ extension StoreWorkers: LoopHelper {
         if commitDelay.wantsTurn { loop?.betweenTurns(self) }
     }
 
-    func changePlaces() -> Bool { work(ownership.withLock { $0.placesChanged(undone: &inPlace) }) }
+    func exchangeRoles() -> Bool { work(ownership.withLock { $0.rolesExchanged(undone: &inPlace) }) }
 }
 
 extension [StoreJob] {

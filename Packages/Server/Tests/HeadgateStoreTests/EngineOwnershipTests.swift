@@ -24,29 +24,29 @@ import Testing
     @Test("Q5: the store's thread watches the loop while that uses the engine, and sleeps after some idle intervals")
     func watches() {
         var ownership = EngineOwnership<Int>(mostIdleIntervals: 2)
-        #expect(ownership.looked() == .carryOut([]))
+        #expect(ownership.checked() == .carryOut([]))
         #expect(ownership.storeThreadEnded(hasChores: false) { _ in true } == .sleep)
         #expect(ownership.turnOfLoop(1) == .init(carriesOut: true, wakesStoreThread: true))
-        #expect(ownership.looked() == .watch)
+        #expect(ownership.checked() == .watch)
         // The loop need not wake a thread that watches.
         #expect(ownership.turnOfLoop(2) == .init(carriesOut: true))
-        #expect(ownership.looked() == .watch)
-        #expect(ownership.looked() == .watch)
-        #expect(ownership.looked() == .sleep)
+        #expect(ownership.checked() == .watch)
+        #expect(ownership.checked() == .watch)
+        #expect(ownership.checked() == .sleep)
         #expect(ownership.turnOfLoop(3) == .init(carriesOut: true, wakesStoreThread: true))
     }
 
     @Test("Q5: jobs that the loop's thread could not carry out are first for the store's thread")
     func undone() {
         var ownership = EngineOwnership<Int>(mostIdleIntervals: 2)
-        _ = ownership.looked()
+        _ = ownership.checked()
         _ = ownership.storeThreadEnded(hasChores: false) { _ in true }
         var (jobs, later) = ([1, 2], [3])
         _ = ownership.turnEnded(&jobs) { _ in true }
         // From another thread than the loop's.
         #expect(ownership.requested(&later) == .init())
         #expect(ownership.loopEnded(undone: &jobs, hasChores: false) == .init(wakesStoreThread: true))
-        #expect(ownership.looked() == .carryOut([1, 2, 3]))
+        #expect(ownership.checked() == .carryOut([1, 2, 3]))
     }
 }
 
@@ -111,7 +111,7 @@ private struct Workers: Hashable {
     private static let elsewhere = 100
     private static let close = 99
 
-    init() { perform(ownership.looked()) }
+    init() { perform(ownership.checked()) }
 
     // MARK: Facts
 
@@ -140,8 +140,8 @@ private struct Workers: Hashable {
         case .storeThreadEnds: return endWork(hasChores: false, isForLoop: false)
         case .storeThreadEndsWithChores: return endWork(hasChores: true, isForLoop: false)
         case .storeThreadEndsLeavingJobs: return endWork(hasChores: false, isForLoop: true)
-        case .storeThreadWakes: return isWoken && look()
-        case .watchIntervalEnds: return storeThread == .watching && look()
+        case .storeThreadWakes: return isWoken && check()
+        case .watchIntervalEnds: return storeThread == .watching && check()
         case .loopTakesCall: return takeCall()
         }
     }
@@ -186,7 +186,7 @@ private struct Workers: Hashable {
         }
         (inPlace, self.hasTakenOver) = (nil, false)
         if hasTakenOver {
-            perform(ownership.placesChanged(undone: &jobs))
+            perform(ownership.rolesExchanged(undone: &jobs))
         } else {
             perform(ownership.loopEnded(undone: &jobs, hasChores: hasChores))
         }
@@ -211,10 +211,10 @@ private struct Workers: Hashable {
         return true
     }
 
-    private mutating func look() -> Bool {
+    private mutating func check() -> Bool {
         guard storeThread == .asleep || storeThread == .watching else { return false }
         isWoken = false
-        perform(ownership.looked())
+        perform(ownership.checked())
         return true
     }
 
@@ -241,7 +241,7 @@ private struct Workers: Hashable {
         case .watch: storeThread = .watching
         case .callLoop:
             isLoopCalled = true
-            perform(ownership.looked())
+            perform(ownership.checked())
         }
     }
 

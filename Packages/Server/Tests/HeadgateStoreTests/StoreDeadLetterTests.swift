@@ -17,7 +17,7 @@ struct StoreDeadLetterTests {
     }
 
     /// Puts dead letters of dispatchers 1 and 2 aside, in turn.
-    private func bury(_ numbers: ClosedRange<SequenceNumber>) {
+    private func makeDeadLetters(_ numbers: ClosedRange<SequenceNumber>) {
         for number in numbers {
             let record = Groups.of(number...number).chunk.bytes
             scene.write(.deadLetter(.sample(number, dispatcher: number % 2 == 1 ? 1 : 2, record: record)))
@@ -54,7 +54,7 @@ struct StoreDeadLetterTests {
     @Test("D10: a dead letter is deleted in the commit that queues its event, and stays if that fails")
     func requeued() throws {
         try scene.open()
-        bury(1...3)
+        makeDeadLetters(1...3)
         let group = Groups.of(4...5, newRoutes: [1: [1]])
         #expect(scene.append(group.with(requeued: [1, 3])) == nil)
         #expect(try read(DeadLetterQuery(limit: 9)).deadLetters.map(\.number) == [2])
@@ -67,17 +67,17 @@ struct StoreDeadLetterTests {
     @Test("D10: the store counts its dead letters, also after a start")
     func kept() throws {
         try scene.open()
-        bury(1...3)
-        let each = scene.store.deadLetters.bytes / 3
-        #expect(scene.store.deadLetters == Tally(events: 3, bytes: 3 * each) && each > 0)
+        makeDeadLetters(1...3)
+        let each = scene.store.deadLetterTally.bytes / 3
+        #expect(scene.store.deadLetterTally == Tally(events: 3, bytes: 3 * each) && each > 0)
         #expect(try purge(DeadLetterQuery(limit: 2)) == 2)
-        #expect(scene.store.deadLetters == Tally(events: 1, bytes: each))
-        bury(4...5)
+        #expect(scene.store.deadLetterTally == Tally(events: 1, bytes: each))
+        makeDeadLetters(4...5)
         scene.write(.limitDeadLetters(DeadLetterLimits(count: 2)))
         #expect(try read(DeadLetterQuery(limit: 9)).deadLetters.map(\.number) == [4, 5])
-        #expect(scene.store.deadLetters == Tally(events: 2, bytes: 2 * each))
-        #expect(try scene.reopen().deadLetters == Tally(events: 2, bytes: 2 * each))
-        #expect(scene.store.deadLetters == Tally(events: 2, bytes: 2 * each))
+        #expect(scene.store.deadLetterTally == Tally(events: 2, bytes: 2 * each))
+        #expect(try scene.reopen().deadLetterTally == Tally(events: 2, bytes: 2 * each))
+        #expect(scene.store.deadLetterTally == Tally(events: 2, bytes: 2 * each))
     }
 
     @Test("D10: a closed store says so")

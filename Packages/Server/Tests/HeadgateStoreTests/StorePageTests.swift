@@ -23,9 +23,9 @@ import Testing
 
     @Test("Docs/Store.md has a row for each recovery case, in their order")
     func cases() {
-        let letters = page.split(separator: "\n").compactMap { line in
+        let labels = page.split(separator: "\n").compactMap { line in
             line.wholeMatch(of: /\| ([A-Z]) \|.*/)?.output.1.first
         }
-        #expect(letters == RecoveryCase.all.map(\.letter))
+        #expect(labels == RecoveryCase.all.map(\.label))
     }
 }

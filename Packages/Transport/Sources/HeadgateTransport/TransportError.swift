@@ -38,7 +38,7 @@ extension TransportError {
     }
 
     /// True if no process listens on the path: it does not exist, or its owner is gone.
-    public var isNobodyThere: Bool {
+    public var hasNoListener: Bool {
         code == UV_ECONNREFUSED.rawValue || code == UV_ENOENT.rawValue
     }
 }

@@ -73,7 +73,7 @@ import Testing
             connection.start(Recorder())
             connection.write([UInt8](repeating: 120, count: 8 << 20))
             var before: (stamp: Int64, left: Int)?
-            let look = LoopTimer(on: loop) {
+            let check = LoopTimer(on: loop) {
                 guard let seen = before else {
                     before = (connection.lastOutputProgress, connection.outputBytes)
                     #expect(connection.outputBytes > 0)
@@ -86,8 +86,8 @@ import Testing
                 timers = []
                 loop.stop()
             }
-            timers = [look]
-            look.arm(after: .milliseconds(5))
+            timers = [check]
+            check.arm(after: .milliseconds(5))
         }
     }
 

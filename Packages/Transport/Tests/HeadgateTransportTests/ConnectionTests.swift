@@ -127,12 +127,12 @@ import Testing
     }
 
     @Test("connecting to a missing listener fails at once")
-    func nobodyThere() throws {
+    func noListener() throws {
         try onLoop { loop in
             let error = #expect(throws: TransportError.self) {
                 try Connection.connect(path: directory.entry("none.sock"), on: loop)
             }
-            #expect(error?.isNobodyThere == true)
+            #expect(error?.hasNoListener == true)
             loop.stop()
         }
     }

@@ -72,7 +72,7 @@ import Testing
     }
 
     @Test("Another thread takes over a loop whose thread is busy, and the two threads swap roles")
-    func changesPlaces() throws {
+    func exchangesRoles() throws {
         let (loop, helper, gone) = try goneLoop()
         // Without this takeover everything below would wait forever.
         try #require(loop.takeOver(ifGoneFor: .zero))
@@ -163,7 +163,7 @@ private final class Helper: LoopHelper, @unchecked Sendable {
         whenEnded(inPlace)
     }
 
-    func changePlaces() -> Bool {
+    func exchangeRoles() -> Bool {
         changed.withLock { $0 += 1 }
         return whenChanged()
     }

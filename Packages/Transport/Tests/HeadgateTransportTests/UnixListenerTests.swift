@@ -188,9 +188,9 @@ import Testing
     func words() {
         let refused = TransportError.system(operation: "connect", code: -ECONNREFUSED, path: "/run/it.sock")
         #expect(refused.description == "/run/it.sock: connect: connection refused")
-        #expect(refused.isNobodyThere)
+        #expect(refused.hasNoListener)
         #expect(TransportError.inUse(path: "/run/it.sock").description.contains("another process"))
-        #expect(!TransportError.loopClosed.isNobodyThere)
+        #expect(!TransportError.loopClosed.hasNoListener)
     }
 
     /// Leaves a socket file behind. With `listening`, it returns the socket's open descriptor.

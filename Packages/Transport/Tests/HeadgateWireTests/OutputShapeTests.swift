@@ -5,14 +5,14 @@ import Testing
 
 @Suite("Writing results")
 struct OutputShapeTests {
-    enum Way: String, CaseIterable {
+    enum Door: String, CaseIterable {
         case open, closed
     }
 
     struct Person {
         var name: String
         var age: Int?
-        var way = Way.open
+        var door = Door.open
         var friends: [Person] = []
         var seats: [(key: String, value: UInt32)] = []
     }
@@ -21,7 +21,7 @@ struct OutputShapeTests {
     private static let person = OutputShape<Person>.object([
         friend,
         .required("age", .nullable(.count), \.age), .optional("years", .count, \.age),
-        .required("way", .word, \.way),
+        .required("way", .word, \.door),
         .required("friends", .array(.object([friend])), \.friends),
         .required("seats", .dictionary(.positive), \.seats),
         .all([.required("json", .json(.any), { Array($0.name.utf8.dropFirst(3)) })]),
@@ -30,7 +30,7 @@ struct OutputShapeTests {
     @Test("The written members are the declared ones, in their order; an optional one without a value is absent")
     func members() {
         let grace = Person(name: "Grace")
-        var ada = Person(name: "Ada[1]", age: 36, way: .closed, friends: [grace, grace])
+        var ada = Person(name: "Ada[1]", age: 36, door: .closed, friends: [grace, grace])
         ada.seats = [("b", 2), ("a\n", 1)]
         #expect(
             text(Self.person, ada) == #"""

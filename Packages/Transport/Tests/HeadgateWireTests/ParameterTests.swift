@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Reading params")
 struct ParameterTests {
-    enum Way: String, CaseIterable {
+    enum Door: String, CaseIterable {
         case open, closed
     }
 
@@ -32,7 +32,7 @@ struct ParameterTests {
         #expect(try read(Field("count", .integer(3...3))) == 3)
         #expect(try read(Field("count", .integer(3...))) == 3)
         #expect(try read(Field("on", .bool)))
-        #expect(try read(Field("way", Shape<Way>.word)) == .closed)
+        #expect(try read(Field("way", Shape<Door>.word)) == .closed)
         #expect(try read(Field("day", .milliseconds(atLeast: 0))) == .seconds(86_400))
         #expect(try read(Field("more", .object)) == ["a": [1]])
         #expect(try read(Field("nothing", .any)) == .null)
@@ -50,7 +50,7 @@ struct ParameterTests {
         #expect(try read(Field(optional: "count", .integer, usually: 7)) == 3)
         try expectUsual(Field(optional: "absent", usually: true), .bool)
         try expectUsual(Field(optional: "absent", .integer, usually: 7), .integer)
-        try expectUsual(Field(optional: "absent", usually: Way.open), .word)
+        try expectUsual(Field(optional: "absent", usually: Door.open), .word)
         try expectUsual(
             Field(optional: "absent", .milliseconds(atLeast: 0), usually: .seconds(2)), .milliseconds(atLeast: 0))
     }
@@ -68,7 +68,7 @@ struct ParameterTests {
             fault(Field("long", .milliseconds(atLeast: 1))) == "long: must be a whole number from 1 to 86400000")
         #expect(fault(Field(optional: "nothing", .string)) == "nothing: must be a string")
         #expect(fault(Field(optional: "nothing", usually: true)) == "nothing: must be true or false")
-        #expect(fault(Field("id", Shape<Way>.word)) == #"id: must be one of "open", "closed""#)
+        #expect(fault(Field("id", Shape<Door>.word)) == #"id: must be one of "open", "closed""#)
         #expect(fault(Field("on", .object)) == "on: must be an object")
         #expect(fault(Field("id", .array(of: .string))) == "id: must be an array")
         #expect(fault(Field("none", .array(of: .string, atLeast: 1))) == "none: must not be empty")

@@ -64,13 +64,13 @@ struct NATSKey {
         let checksum = bytes.reduce(UInt16(0)) { sum, byte in
             (0..<8).reduce(sum ^ UInt16(byte) << 8) { sum, _ in sum & 0x8000 == 0 ? sum << 1 : sum << 1 ^ 0x1021 }
         }
-        let letters = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567")
+        let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567")
         let bits = (bytes + [UInt8(checksum & 0xFF), UInt8(checksum >> 8)]).flatMap { byte in
             (0..<8).reversed().map { byte >> $0 & 1 }
         }
         return String(
             stride(from: 0, to: bits.count, by: 5).map { start in
-                letters[(0..<5).reduce(0) { $0 << 1 | (start + $1 < bits.count ? Int(bits[start + $1]) : 0) }]
+                alphabet[(0..<5).reduce(0) { $0 << 1 | (start + $1 < bits.count ? Int(bits[start + $1]) : 0) }]
             })
     }
 }

@@ -15,7 +15,7 @@ enum ClientTarget {
         for line in input.split(separator: UInt8(ascii: "\n"), maxSplits: 64) {
             switch line.first {
             case UInt8(ascii: "{"), UInt8(ascii: "["): take(UnsafeRawBufferPointer(rebasing: line), &scene)
-            case let letter?: scene.happen(letter)
+            case let selector?: scene.happen(selector)
             case nil: break
             }
         }
@@ -33,7 +33,7 @@ enum ClientTarget {
     private static func take(_ message: IncomingMessage, _ scene: inout ClientScene) {
         switch message {
         case .response(let response):
-            if case .result(let result) = response.outcome { look(DataObject(result)) }
+            if case .result(let result) = response.outcome { inspect(DataObject(result)) }
             scene.take(response)
         case .notification(let notification):
             if notification.method.equals("closing") { scene.tell { $0.closing(now: $1) } }
@@ -48,7 +48,7 @@ enum ClientTarget {
     }
 
     /// Parses a result as each kind of call does.
-    private static func look(_ result: DataObject) {
+    private static func inspect(_ result: DataObject) {
         _ = DaemonGreeting(result)
         _ = (ListedDispatcher.list(in: result), ListedClient.list(in: result), OutcomeCounts.list(in: result))
         for barrier in ListedBarrier.list(in: result) ?? [] { precondition(barrier.held.count <= barrier.states.count) }
@@ -83,13 +83,13 @@ private struct ClientScene {
     }
 
     /// Performs the event selected by a letter.
-    mutating func happen(_ letter: UInt8) {
-        switch letter {
+    mutating func happen(_ selector: UInt8) {
+        switch selector {
         case UInt8(ascii: "r"): call(isRepeatable: true)
         case UInt8(ascii: "n"): call(isRepeatable: false)
         case UInt8(ascii: "s"): call(isRepeatable: true, isPersistent: true)
         case UInt8(ascii: "d"): call(isRepeatable: true, deadline: now + 5_000_000)
-        case UInt8(ascii: "a"): abandon()
+        case UInt8(ascii: "a"): cancel()
         case UInt8(ascii: "l"): tell { $0.disconnected(now: $1) }
         case UInt8(ascii: "t"): passTime()
         case UInt8(ascii: "w"): _ = backlog.next()
@@ -133,10 +133,10 @@ private struct ClientScene {
         tell { $0.called(number, call, now: $1) }
     }
 
-    private mutating func abandon() {
+    private mutating func cancel() {
         guard let number = open.min() else { return }
         open.remove(number)
-        tell { $0.abandoned(number, now: $1) }
+        tell { $0.cancelled(number, now: $1) }
     }
 
     private mutating func passTime() {

@@ -14,7 +14,7 @@ enum HTTPTarget {
         let target = HTTPRequest.Target(url: "http://127.0.0.1:1/")
         let handle = HTTPHandle(to: target, userAgent: "fuzz", noProxy: "*", sockets: OpenSockets())
         let (outcome, mayGoOn) = outcome(of: input, by: handle)
-        look(outcome, of: Array(input))
+        inspect(outcome, of: Array(input))
         guard mayGoOn else { return 0 }
         handle.rest()
         let again = self.outcome(of: input, by: handle)
@@ -38,7 +38,7 @@ enum HTTPTarget {
         return (transfer.outcome(CURLcode(UInt32(code))), code == 0)
     }
 
-    private static func look(_ outcome: HTTPOutcome, of sent: [UInt8]) {
+    private static func inspect(_ outcome: HTTPOutcome, of sent: [UInt8]) {
         switch outcome {
         case .failed(let cause, _), .unmade(let cause): precondition(!cause.isEmpty)
         case .refusedByProxy(let answer): preconditionFailure("no proxy is there: \(answer.status)")

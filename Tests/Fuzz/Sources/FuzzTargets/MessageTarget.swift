@@ -11,21 +11,21 @@ enum MessageTarget {
         guard input.count > 0 else { return -1 }
         decode(input)
         guard let view = try? scanner.scan(input) else { return 0 }
-        look(view, within: view)
+        inspect(view, within: view)
         rewrite(view.item)
         return 0
     }
 
     private static func decode(_ line: UnsafeRawBufferPointer) {
         switch decoder.decode(line) {
-        case .message(let message): look(message)
+        case .message(let message): inspect(message)
         case .batch(let messages):
             precondition(messages.count == messages.reduce(0) { count, _ in count + 1 })
-            for message in messages { look(message) }
+            for message in messages { inspect(message) }
         }
     }
 
-    private static func look(_ message: IncomingMessage) {
+    private static func inspect(_ message: IncomingMessage) {
         switch message {
         case .request(let request):
             _ = request.method.string
@@ -60,16 +60,16 @@ enum MessageTarget {
     }
 
     /// Checks that every value is within its container, and reads it as each type.
-    private static func look(_ view: JSONView, within outer: JSONView) {
+    private static func inspect(_ view: JSONView, within outer: JSONView) {
         precondition(view.raw.count > 0 && view.raw.count <= outer.raw.count)
         _ = (view.bool, view.int, view.number?.double, view.string, view.contents, view.equals("2.0"))
         if let elements = view.elements {
-            for element in elements { look(element, within: view) }
+            for element in elements { inspect(element, within: view) }
         }
         guard let members = view.members else { return }
         for (key, value) in members {
-            look(key, within: view)
-            look(value, within: view)
+            inspect(key, within: view)
+            inspect(value, within: view)
         }
     }
 

@@ -20,12 +20,12 @@ enum RecordsTarget {
         for event in chunk {
             precondition(event.offset == end && chunk.offset(after: event) <= bytes.count)
             end = chunk.offset(after: event)
-            look(event)
+            inspect(event)
         }
         precondition(chunk.event(at: end) == nil && chunk.event(at: bytes.count) == nil)
     }
 
-    private static func look(_ event: StoredEvent) {
+    private static func inspect(_ event: StoredEvent) {
         precondition(event.record.count == RecordHeader.size + event.byteCount)
         precondition(event.id.utf8.count >= 0 && event.orderKey == event.key.map(EventKey.init))
         _ = (event.isExpired(at: event.receivedStamp), event.timeToLive)

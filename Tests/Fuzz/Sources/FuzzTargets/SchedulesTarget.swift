@@ -17,11 +17,11 @@ enum SchedulesTarget {
         guard settings.startHour != settings.endHour,
             let zone = TimeZoneTable(posix: String(decoding: input.remainder(), as: UTF8.self))
         else { return -1 }
-        look(OpeningHours(settings: settings, rules: zone.rules), at: moment, zone)
+        inspect(OpeningHours(settings: settings, rules: zone.rules), at: moment, zone)
         return 0
     }
 
-    private static func look(_ hours: OpeningHours, at moment: Timestamp, _ zone: TimeZoneTable) {
+    private static func inspect(_ hours: OpeningHours, at moment: Timestamp, _ zone: TimeZoneTable) {
         let local = hours.rules.local(at: moment)
         precondition((0..<86_400).contains(local.secondOfDay))
         precondition(hours.isOpen(at: moment) == plain(hours.settings, local))

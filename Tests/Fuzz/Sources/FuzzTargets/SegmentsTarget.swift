@@ -19,12 +19,12 @@ enum SegmentsTarget {
         let number = first.state.lastSequenceNumber + 1
         precondition(first.engine.commit([.append(group(number))]) == .success(1), "an event is not taken")
         first.engine.lastAppended = number
-        look(first.engine)
+        inspect(first.engine)
         for _ in 0..<4 { first.engine.doSomeChores() }
         first.engine.finish()
         guard let second = start(options) else { preconditionFailure("the log does not open again") }
         precondition(second.state.lastSequenceNumber == number, "\(second.state.lastSequenceNumber), not \(number)")
-        look(second.engine)
+        inspect(second.engine)
         return 0
     }
 
@@ -74,7 +74,7 @@ enum SegmentsTarget {
         }
     }
 
-    private static func look(_ engine: LogEngine) {
+    private static func inspect(_ engine: LogEngine) {
         var position: SequenceNumber = 0
         while case .success(let chunk?) = engine.read(after: position) {
             precondition(chunk.lastSequenceNumber > position, "reading behind \(position) does not go on")

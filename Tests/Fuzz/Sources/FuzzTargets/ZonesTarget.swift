@@ -10,10 +10,10 @@ enum ZonesTarget {
         var input = FuzzInput(input)
         if input.bool() {
             guard let zone = PosixTimeZone(input.remainder()) else { return 0 }
-            look(zone)
+            inspect(zone)
         } else {
             guard let table = try? TimeZoneTable(tzif: input.remainder()) else { return 0 }
-            look(table)
+            inspect(table)
         }
         return 0
     }
@@ -23,14 +23,14 @@ enum ZonesTarget {
 
     // MARK: Compiled files
 
-    private static func look(_ table: TimeZoneTable) {
+    private static func inspect(_ table: TimeZoneTable) {
         let near = table.transitions.prefix(8).map(\.seconds) + table.transitions.suffix(8).map(\.seconds)
         for moment in near.flatMap({ [$0 &- 1, $0, $0 &+ 1] }) + moments where possible.contains(moment) {
             let offset = table.offset(at: moment)
             precondition(abs(offset) <= most, "\(offset) s at \(moment)")
             precondition(offset == plainOffset(of: table, at: moment))
         }
-        if let rule = table.laterRule { look(rule) }
+        if let rule = table.laterRule { inspect(rule) }
     }
 
     private static func plainOffset(of table: TimeZoneTable, at moment: Int64) -> Int {
@@ -46,18 +46,18 @@ enum ZonesTarget {
 
     // MARK: POSIX strings
 
-    private static func look(_ zone: PosixTimeZone) {
+    private static func inspect(_ zone: PosixTimeZone) {
         precondition(abs(zone.standardOffset) <= most && abs(zone.saving?.offset ?? 0) <= most)
         for moment in moments {
             let offset = zone.offset(at: moment)
             precondition(offset == zone.standardOffset || offset == zone.saving?.offset)
         }
         guard let saving = zone.saving, saving.isPlain(zone) else { return }
-        for year in [1999, 2000, 2024, 2026, 2100] { look(zone, saving, in: year) }
+        for year in [1999, 2000, 2024, 2026, 2100] { inspect(zone, saving, in: year) }
     }
 
     /// Checks that the clocks change at the two moments of a year, and at no others.
-    private static func look(_ zone: PosixTimeZone, _ saving: PosixTimeZone.Saving, in year: Int) {
+    private static func inspect(_ zone: PosixTimeZone, _ saving: PosixTimeZone.Saving, in year: Int) {
         let start = saving.start.seconds(in: year) - Int64(zone.standardOffset)
         let end = saving.end.seconds(in: year) - Int64(saving.offset)
         guard start != end else { return }

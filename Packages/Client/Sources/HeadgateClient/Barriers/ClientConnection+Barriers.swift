@@ -9,7 +9,7 @@ extension ClientConnection {
     ///   - registration: the barrier.
     ///   - deadline: the longest time until the first grant; nil for none.
     ///   - tell: called on the loop, in order; `ended` comes once and last.
-    /// - Returns: the call, for ``abandon(_:)``, which forgets the barrier and leaves it to the daemon.
+    /// - Returns: the call, for ``cancel(_:)``, which forgets the barrier and leaves it to the daemon.
     @discardableResult
     public func registerBarrier(
         _ registration: BarrierRegistration, deadline: Duration? = nil, _ tell: @escaping (PersistentCallReport) -> Void
@@ -24,7 +24,7 @@ extension ClientConnection {
         _ tell: @escaping (PersistentCallReport) -> Void
     ) {
         let id = registration.id
-        if let former = barrierEndings.removeValue(forKey: id) { abandon(former.call) }
+        if let former = barrierEndings.removeValue(forKey: id) { cancel(former.call) }
         let new = OwnBarrier(registration, call: call)
         let hasFormer = barriers[id] != nil
         if !hasFormer { barriers[id] = new }
@@ -53,7 +53,7 @@ extension ClientConnection {
         switch news {
         case .granted where present?.call != new.call:
             barriers[id] = new
-            if let present { abandon(present.call) }
+            if let present { cancel(present.call) }
         case .ended where present?.call == new.call: barriers[id] = nil
         case .granted, .interrupted, .ended: return
         }
@@ -109,7 +109,7 @@ extension ClientConnection {
         let staying = barriers[id].flatMap { $0.endsWithConnection ? nil : $0.call }
         if let former = staying ?? barrierEndings.removeValue(forKey: id)?.call {
             barriers[id] = nil
-            abandon(former)
+            cancel(former)
             return endBarrier(call, id, deadline: deadline, completion)
         }
         var params: DataObject = ["id": .string(id)]
@@ -117,7 +117,7 @@ extension ClientConnection {
         let line = ClientConnection.line(call, "barrier.unregister", params)
         let own = barriers[id]?.call
         begin(call, line, isRepeatable: own != nil, deadline: deadline) { [weak self] result in
-            if let own { self?.abandon(own) }
+            if let own { self?.cancel(own) }
             completion(result)
         }
     }
@@ -126,7 +126,7 @@ extension ClientConnection {
     /// - Returns: true if it was such a barrier: the daemon need not be asked.
     func forgetBarrier(_ id: String) -> Bool {
         guard !isConnected, let barrier = barriers[id], barrier.endsWithConnection else { return false }
-        abandon(barrier.call)
+        cancel(barrier.call)
         return true
     }
 
@@ -168,7 +168,7 @@ extension ClientConnection {
             switch news {
             case .granted(let answer):
                 self?.complete(call, .success(answer))
-                self?.abandon(ending)
+                self?.cancel(ending)
             case .interrupted: break
             case .ended(let error):
                 timer.cancel()

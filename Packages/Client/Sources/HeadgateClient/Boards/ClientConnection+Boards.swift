@@ -14,7 +14,7 @@ extension ClientConnection {
         _ board: String, barrier: ServedBarrier = .fixed(nil), bypassGateway: Bool = false,
         _ tell: @escaping (BoardNews) -> Void
     ) {
-        if let former = boards[board] { abandon(former.call) }
+        if let former = boards[board] { cancel(former.call) }
         serve("board.run") { [weak self] params, request in
             self?.take(params.flatMap(BoardActivation.init), \.board, request) { .run($0, request) }
         }
@@ -36,7 +36,7 @@ extension ClientConnection {
     public func unserveBoard(_ board: String, then: @escaping () -> Void = {}) {
         guard let served = boards[board] else { return then() }
         guard isConnected else {
-            abandon(served.call)
+            cancel(served.call)
             return then()
         }
         boards[board]?.isEnding = true
@@ -46,7 +46,7 @@ extension ClientConnection {
             then()
         }
         // The call above comes first: without any call the connection would be closed.
-        abandon(served.call)
+        cancel(served.call)
     }
 
     private func board(_ board: String, _ call: Call, _ news: PersistentCallNews, _ tell: (BoardNews) -> Void) {

@@ -75,7 +75,7 @@ public actor HeadgateClient {
         takeSoon()
         connection.beginEnding()
         await drain(within: limit, mostHandlers: HandledClient.current == ObjectIdentifier(self) ? 1 : 0)
-        let left = connection.unsettledEvents + soon.takeGivenUp()
+        let left = connection.unsettledEvents + soon.takeDropped()
         connection.close()
         loop.stop()
         await loop.waitUntilClosed()
@@ -111,7 +111,7 @@ public actor HeadgateClient {
                 }
             }
         } onCancel: {
-            submitAbandon([call])
+            submitCancel([call])
         }
     }
 
@@ -133,17 +133,17 @@ public actor HeadgateClient {
                 }
             }
         } onCancel: {
-            submitAbandon([call])
+            submitCancel([call])
         }
     }
 
     /// Abandons calls, from any thread.
-    nonisolated func submitAbandon(_ calls: [ClientConnection.Call]) {
-        loop.submit { self.assumeIsolated { $0.abandon(calls) } }
+    nonisolated func submitCancel(_ calls: [ClientConnection.Call]) {
+        loop.submit { self.assumeIsolated { $0.cancel(calls) } }
     }
 
-    private func abandon(_ calls: [ClientConnection.Call]) {
-        for call in calls { connection.abandon(call) }
+    private func cancel(_ calls: [ClientConnection.Call]) {
+        for call in calls { connection.cancel(call) }
     }
 
     /// Makes several calls in their order, and waits for all answers.
@@ -162,7 +162,7 @@ public actor HeadgateClient {
                 }
             }
         } onCancel: {
-            submitAbandon(calls)
+            submitCancel(calls)
         }
     }
 }

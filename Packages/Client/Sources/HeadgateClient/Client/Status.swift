@@ -10,7 +10,7 @@ extension HeadgateClient {
 
 extension ClientConnection {
     /// Announces the application's status (Behaviour B26, F5). The client announces the status that the daemon took
-    /// last again on each connection, except `exiting`. A refused or abandoned announcement changes nothing.
+    /// last again on each connection, except `exiting`. A refused or cancelled announcement changes nothing.
     /// - Parameters:
     ///   - status: the status.
     ///   - deadline: the longest time until the first grant; nil for none.
@@ -37,7 +37,7 @@ extension ClientConnection {
             self?.note(news, ofAnnouncement: call)
             tell(PersistentCallReport(news))
             guard case .granted = news, status == .exiting else { return }
-            self?.abandon(call)
+            self?.cancel(call)
         }
     }
 
@@ -47,7 +47,7 @@ extension ClientConnection {
         case .granted where announcement != call:
             let former = announcement
             announcement = call
-            if let former { abandon(former) }
+            if let former { cancel(former) }
         case .ended where announcement == call: announcement = nil
         case .granted, .interrupted, .ended: return
         }

@@ -120,14 +120,14 @@ enum SnakeCase {
     /// Returns a name in snake case. A word begins at a capital letter that follows a small letter or a digit. In a run
     /// of capitals, the last one begins a word if a small letter follows it.
     static func snake(_ name: String) -> String {
-        let letters = Array(name)
+        let characters = Array(name)
         var snake = ""
-        for (index, letter) in letters.enumerated() {
-            let isAfterWord = index > 0 && !letters[index - 1].isUppercase && letters[index - 1] != "_"
-            let isBeforeSmall = index + 1 < letters.count && letters[index + 1].isLowercase
-            let isAfterCapital = index > 0 && letters[index - 1].isUppercase
-            if letter.isUppercase, isAfterWord || isAfterCapital && isBeforeSmall { snake.append("_") }
-            snake += letter.lowercased()
+        for (index, character) in characters.enumerated() {
+            let isAfterWord = index > 0 && !characters[index - 1].isUppercase && characters[index - 1] != "_"
+            let isBeforeSmall = index + 1 < characters.count && characters[index + 1].isLowercase
+            let isAfterCapital = index > 0 && characters[index - 1].isUppercase
+            if character.isUppercase, isAfterWord || isAfterCapital && isBeforeSmall { snake.append("_") }
+            snake += character.lowercased()
         }
         return snake
     }

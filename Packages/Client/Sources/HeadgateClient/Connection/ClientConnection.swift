@@ -11,7 +11,7 @@ public final class ClientConnection {
     /// A function that is called once with the outcome of a call. The answer is only valid during the call of the
     /// function: read it, or copy its `item`.
     ///
-    /// The failure is a ``ClientError``, or `CancellationError` after ``abandon(_:)``.
+    /// The failure is a ``ClientError``, or `CancellationError` after ``cancel(_:)``.
     public typealias Completion = (Result<JSONView, any Error>) -> Void
 
     /// A call that has not ended.
@@ -31,7 +31,7 @@ public final class ClientConnection {
     /// The watches of this client, by their persistent calls.
     var watches: [CallNumber: ClientWatch] = [:]
     /// The watches that this client ended and the daemon still has.
-    var farewells = WatchFarewells()
+    var cancelledWatches = CancelledWatches()
     /// The subscriptions of this client, by dispatcher.
     var subscriptions: [String: ClientSubscription] = [:]
     /// The boards that this client serves, by name.
@@ -94,11 +94,11 @@ public final class ClientConnection {
     }
 
     /// Ends a call with `CancellationError`. The daemon may still carry it out.
-    public func abandon(_ call: Call) {
+    public func cancel(_ call: Call) {
         if let entry = roomLine.remove(call.number) { return entry.refuse(CancellationError()) }
         if persistentCalls[call.number] != nil { return end(call, CancellationError()) }
         guard let completion = completions.removeValue(forKey: call.number) else { return }
-        machine.abandoned(call.number, now: loop.monotonicNow)
+        machine.cancelled(call.number, now: loop.monotonicNow)
         settle()
         completion(.failure(CancellationError()))
     }
@@ -135,7 +135,7 @@ public final class ClientConnection {
         deadline.map { loop.monotonicNow + $0.nanoseconds }
     }
 
-    /// Makes a persistent call: on this connection, and on each later one until it is abandoned.
+    /// Makes a persistent call: on this connection, and on each later one until it is cancelled.
     /// - Parameters:
     ///   - name: names in warnings what the call asks for.
     ///   - deadline: the longest time until the first grant; nil for none.
@@ -180,7 +180,7 @@ public final class ClientConnection {
     func end(_ call: Call, _ error: any Error) {
         guard let ending = persistentCalls.removeValue(forKey: call.number) else { return }
         if machine.calls[call.number]?.mayBeGrantedYet == true { ending.giveBack() }
-        machine.abandoned(call.number, now: loop.monotonicNow)
+        machine.cancelled(call.number, now: loop.monotonicNow)
         ending.tell(.ended(error))
         settle()
     }
@@ -249,11 +249,11 @@ public final class ClientConnection {
 
     /// Forgets the ends of watches that the daemon does not have yet: a watch ends with its connection.
     private func forgetFarewells() {
-        for call in farewells.calls {
+        for call in cancelledWatches.calls {
             completions[call.number] = nil
-            machine.abandoned(call.number, now: loop.monotonicNow)
+            machine.cancelled(call.number, now: loop.monotonicNow)
         }
-        farewells = WatchFarewells()
+        cancelledWatches = CancelledWatches()
     }
 
     private func finish(_ number: CallNumber, _ result: Result<JSONView, ClientError>) {

@@ -146,7 +146,7 @@ extension ConnectionMachine {
     }
 
     /// A caller no longer waits. If its call is written, the daemon may do what it asks for.
-    mutating func abandoned(_ number: CallNumber, now: Int64) {
+    mutating func cancelled(_ number: CallNumber, now: Int64) {
         guard table[number] != nil else { return }
         table.remove(number)
         proceed(now)
@@ -301,7 +301,7 @@ extension ConnectionMachine {
         guard phase != .closed else { return }
         lastFailure = error
         report(.disconnected(error))
-        if isPermanent, !wasConnected { return giveUp() }
+        if isPermanent, !wasConnected { return fail() }
         retry(now)
         warnOnce(error)
     }
@@ -428,7 +428,7 @@ extension ConnectionMachine {
         failures += 1
         guard !table.calls.isEmpty else { return rest() }
         let patience = patienceEnd ?? end(of: options.reconnectTimeout, from: now)
-        guard now < patience else { return giveUp() }
+        guard now < patience else { return fail() }
         patienceEnd = patience
         phase = .waiting(until: min(now + backoff.wait(afterFailures: failures), patience))
     }
@@ -440,7 +440,7 @@ extension ConnectionMachine {
         couldNotConnect(.cannotConnect(path: path, cause: cause), now: now)
     }
 
-    private mutating func giveUp() {
+    private mutating func fail() {
         rest()
         let error = lastFailure ?? .disconnected
         report(.failed(error))

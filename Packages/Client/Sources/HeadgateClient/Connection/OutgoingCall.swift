@@ -11,7 +11,7 @@ struct OutgoingCall {
     private(set) var depth: Int
     /// True if the client may write the call again when the outcome is unknown.
     let isRepeatable: Bool
-    /// True if the client makes the call on each connection until it is abandoned. A persistent call asks for something
+    /// True if the client makes the call on each connection until it is cancelled. A persistent call asks for something
     /// that lasts as long as a connection.
     let isPersistent: Bool
     /// The moment at which the caller stops waiting, in nanoseconds of the monotonic clock; nil for never.

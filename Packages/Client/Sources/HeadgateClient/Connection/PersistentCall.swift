@@ -26,7 +26,7 @@ enum PersistentCallNews {
     case granted(JSONView)
     /// The connection is lost, and with it what the daemon had granted.
     case interrupted(ClientError)
-    /// It is not made again: refused, timed out, or abandoned (`CancellationError`). Reported once and last.
+    /// It is not made again: refused, timed out, or cancelled (`CancellationError`). Reported once and last.
     case ended(any Error)
 }
 

@@ -12,7 +12,7 @@ extension ClientConnection {
     public func subscribe(
         to dispatcher: String, credit: Int = 1, limit: Int? = nil, _ tell: @escaping (SubscriptionNews) -> Void
     ) {
-        if let former = subscriptions[dispatcher] { abandon(former.call) }
+        if let former = subscriptions[dispatcher] { cancel(former.call) }
         serve("dispatch") { [weak self] params, request in self?.takeBatch(params, request) }
         var params: DataObject = ["id": .string(dispatcher), "credit": .number(DataNumber(credit))]
         params["limit"] = limit.map { .number(DataNumber($0)) }
@@ -30,7 +30,7 @@ extension ClientConnection {
     public func unsubscribe(from dispatcher: String, then: @escaping () -> Void = {}) {
         guard let subscription = subscriptions[dispatcher] else { return then() }
         guard isConnected else {
-            abandon(subscription.call)
+            cancel(subscription.call)
             return then()
         }
         subscriptions[dispatcher]?.isEnding = true
@@ -40,7 +40,7 @@ extension ClientConnection {
             then()
         }
         // The call above comes first: without any call the connection would be closed.
-        abandon(subscription.call)
+        cancel(subscription.call)
     }
 
     private func subscription(

@@ -16,7 +16,7 @@ final class SoonEvents: Sendable {
         /// The number of events without an answer, and their bytes.
         var held = (count: 0, bytes: 0)
         /// The number of events that the client dropped because it could not connect.
-        var givenUp = 0
+        var dropped = 0
         var isClosed = false
         var ids = UUIDv7()
     }
@@ -63,19 +63,19 @@ final class SoonEvents: Sendable {
     }
 
     /// Notes that an event has its outcome.
-    /// - Parameter isGivenUp: true if the client dropped the event because it could not connect.
-    func settled(_ event: Event, isGivenUp: Bool) {
+    /// - Parameter isDropped: true if the client dropped the event because it could not connect.
+    func settled(_ event: Event, isDropped: Bool) {
         state.withLock { state in
             state.held = (state.held.count - 1, state.held.bytes - event.json.count)
-            if isGivenUp { state.givenUp += 1 }
+            if isDropped { state.dropped += 1 }
         }
     }
 
     /// Returns the number of events that were dropped like that since the last call.
-    func takeGivenUp() -> Int {
+    func takeDropped() -> Int {
         state.withLock { state in
-            defer { state.givenUp = 0 }
-            return state.givenUp
+            defer { state.dropped = 0 }
+            return state.dropped
         }
     }
 

@@ -31,9 +31,9 @@ extension HeadgateClient {
     func takeSoon() {
         for event in soon.take() {
             connection.track(params: event.json) { [soon, options] result in
-                var isGivenUp = false
-                if case .failure(ClientError.cannotConnect) = result { isGivenUp = true }
-                soon.settled(event, isGivenUp: isGivenUp)
+                var isDropped = false
+                if case .failure(ClientError.cannotConnect) = result { isDropped = true }
+                soon.settled(event, isDropped: isDropped)
                 if case .failure(let error) = result { options.onDropped?(event.id, error) }
             }
         }

@@ -2,11 +2,11 @@ import HeadgateData
 import HeadgateWire
 
 extension ClientConnection {
-    /// Watches the daemon until the call is abandoned, also on later connections.
+    /// Watches the daemon until the call is cancelled, also on later connections.
     /// - Parameters:
     ///   - topics: the topics; nil is all. The daemon refuses an empty array.
     ///   - tell: called on the loop, in order; `ended` comes once and last.
-    /// - Returns: the call, for ``abandon(_:)``.
+    /// - Returns: the call, for ``cancel(_:)``.
     @discardableResult
     public func watch(_ topics: [WatchTopic]? = nil, _ tell: @escaping (WatchNews) -> Void) -> Call {
         let call = reserve()
@@ -40,18 +40,20 @@ extension ClientConnection {
     ///   - watch: the call of the watch.
     private func endWatch(_ id: String?, _ watch: Call) {
         guard let id else {
-            farewells.unwanted.insert(watch.number)
+            cancelledWatches.unwanted.insert(watch.number)
             return
         }
         let call = reserve()
-        farewells.calls.insert(call)
+        cancelledWatches.calls.insert(call)
         let line = ClientConnection.line(call, "unwatch", ["watch": .string(id)])
-        begin(call, line, isRepeatable: false, deadline: nil) { [weak self] _ in self?.farewells.calls.remove(call) }
+        begin(call, line, isRepeatable: false, deadline: nil) { [weak self] _ in
+            self?.cancelledWatches.calls.remove(call)
+        }
     }
 
-    /// Ends a watch whose answer comes after it was abandoned.
+    /// Ends a watch whose answer comes after it was cancelled.
     func takeUnwanted(_ number: CallNumber, _ result: JSONView) {
-        guard farewells.unwanted.remove(number) != nil, let id = result.member("watch")?.string else { return }
+        guard cancelledWatches.unwanted.remove(number) != nil, let id = result.member("watch")?.string else { return }
         endWatch(id, Call(number: number))
     }
 

@@ -1,9 +1,9 @@
 import HeadgateWire
 
-/// The abandoned watches that the daemon still has on the present connection. They end with the connection. The
+/// The cancelled watches that the daemon still has on the present connection. They end with the connection. The
 /// daemon may use their ids again on the next one.
-struct WatchFarewells {
-    /// The abandoned watches that the daemon has not answered yet.
+struct CancelledWatches {
+    /// The cancelled watches that the daemon has not answered yet.
     var unwanted: Set<CallNumber> = []
     /// The calls that end watches.
     var calls: Set<ClientCall> = []
@@ -27,6 +27,6 @@ public enum WatchNews {
     /// The connection is lost for this reason. The watch begins again on the next connection.
     case interrupted(ClientError)
     /// No more changes come: the daemon refused the watch, did not come back in time, or the connection was closed. A
-    /// `CancellationError` after `abandon`.
+    /// `CancellationError` after `cancel`.
     case ended(any Error)
 }

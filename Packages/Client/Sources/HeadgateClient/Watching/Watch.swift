@@ -100,7 +100,7 @@ final class WatchReader: Sendable {
     }
 
     deinit {
-        client.submitAbandon([call])
+        client.submitCancel([call])
     }
 }
 

@@ -40,7 +40,7 @@ private protocol BackupTarget: AnyObject {
     /// Ends the backup, which is whole now.
     func finish() throws
     /// Removes the incomplete backup.
-    func giveUp()
+    func discard()
 }
 
 /// Copies the store piece by piece. One file is in memory at a time.
@@ -64,7 +64,7 @@ private final class Backup {
         ask(nil)
         loop.run()
         guard let fault else { return size }
-        target.giveUp()
+        target.discard()
         throw fault
     }
 
@@ -159,7 +159,7 @@ private final class BackupArchive: BackupTarget {
     func finish() throws { try terminal.write(bytes: TarArchive.end) }
 
     /// An archive without its end is refused by tar.
-    func giveUp() {}
+    func discard() {}
 }
 
 /// A new directory. The copy is made beside it, and gets its name when it is whole.
@@ -206,7 +206,7 @@ private final class BackupDirectory: BackupTarget {
         try sync(end.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? ".")
     }
 
-    func giveUp() {
+    func discard() {
         for file in files { unlink(file) }
         rmdir(partial + "/" + BackupName.folder)
         rmdir(partial)

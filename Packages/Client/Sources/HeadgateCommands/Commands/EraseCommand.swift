@@ -88,8 +88,8 @@ enum EraseText {
         }
         let count = Quantity.counted(events, "event")
         guard step != "removing" else { return "\(count) erased; removing their bytes from the files" }
-        guard let place = erasure.member("seq")?.int, let last = erasure.member("last_seq")?.int else { return nil }
-        let percent = last > 0 ? min(100, place * 100 / last) : 100
+        guard let position = erasure.member("seq")?.int, let last = erasure.member("last_seq")?.int else { return nil }
+        let percent = last > 0 ? min(100, position * 100 / last) : 100
         return "\(count) \(step == "counting" ? "found" : "erased"); \(percent) % of the store is scanned"
     }
 

@@ -42,7 +42,7 @@ private final class WatchLines {
     private let topics: [WatchTopic]?
     private let loop: EventLoop
     private let connection: ClientConnection
-    private lazy var patrol = LoopTimer(on: loop) { [weak self] in self?.lookForReaders() }
+    private lazy var patrol = LoopTimer(on: loop) { [weak self] in self?.checkReaders() }
     private var isOver = false
     private var fault: (any Error)?
 
@@ -86,7 +86,7 @@ private final class WatchLines {
         }
     }
 
-    private func lookForReaders() {
+    private func checkReaders() {
         guard terminal.hasReaders else { return stop(nil) }
         patrol.arm(after: WatchLines.patrolInterval)
     }

@@ -33,10 +33,10 @@ final class FollowRun {
     }
 
     func run() throws -> ExitCode {
-        timer = LoopTimer(on: loop) { [self] in lookForFiles() }
+        timer = LoopTimer(on: loop) { [self] in findFiles() }
         signals = try LoopSignal.ofStops(on: loop) { [self] in stop() }
         for path in names.paths { try follow(path) }
-        lookForFiles()
+        findFiles()
         loop.run()
         (timer, signals, followers) = (nil, [], [:])
         if let fault { throw fault }
@@ -50,7 +50,7 @@ final class FollowRun {
         follower.start()
     }
 
-    private func lookForFiles() {
+    private func findFiles() {
         guard !isStopping, !names.patterns.isEmpty else { return }
         timer?.arm(after: Self.interval)
         let followed = Set(followers.values.compactMap(\.followedFile))

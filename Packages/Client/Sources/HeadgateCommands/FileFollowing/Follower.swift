@@ -154,13 +154,13 @@ final class Follower {
     private func step() {
         guard !isStopping, !isHeld else { return }
         do throws(FollowFault) {
-            try look()
+            try checkFile()
         } catch {
             fail(error)
         }
     }
 
-    private func look() throws(FollowFault) {
+    private func checkFile() throws(FollowFault) {
         news?.watchFolder(of: path)
         if !isResumed { try resume() }
         try keep()

@@ -61,29 +61,30 @@ private enum RuleTokens {
     private static let symbols = ["i!=", "i!~", "i=", "i~", "!=", "!~", "<=", ">=", "=", "~", "<", ">", "(", ")"]
 
     static func of(_ text: String) throws(RuleText.Fault) -> [RuleToken] {
-        let letters = Array(text)
+        let characters = Array(text)
         var (tokens, position): ([RuleToken], Int) = ([], 0)
-        while position < letters.count {
-            if letters[position].isWhitespace {
+        while position < characters.count {
+            if characters[position].isWhitespace {
                 position += 1
-            } else if letters[position] == "\"" {
-                let end = try endOfString(letters, from: position)
-                guard let item = try? DataItem(parsing: Array(String(letters[position..<end]).utf8)) else {
+            } else if characters[position] == "\"" {
+                let end = try endOfString(characters, from: position)
+                guard let item = try? DataItem(parsing: Array(String(characters[position..<end]).utf8)) else {
                     throw RuleText.Fault(description: "the string is not valid JSON", offset: position)
                 }
                 tokens.append(RuleToken(kind: .value(item), offset: position))
                 position = end
-            } else if let fault = commonMistake(letters, at: position) {
+            } else if let fault = commonMistake(characters, at: position) {
                 throw RuleText.Fault(description: fault, offset: position)
-            } else if let symbol = symbol(letters, at: position) {
+            } else if let symbol = symbol(characters, at: position) {
                 tokens.append(RuleToken(kind: .symbol(symbol), offset: position))
                 position += symbol.count
             } else {
-                let end = letters[position...].firstIndex { isEnd($0) } ?? letters.count
+                let end = characters[position...].firstIndex { isEnd($0) } ?? characters.count
                 guard end > position else {
-                    throw RuleText.Fault(description: "`\(letters[position])` is not expected here", offset: position)
+                    throw RuleText.Fault(
+                        description: "`\(characters[position])` is not expected here", offset: position)
                 }
-                tokens.append(RuleToken(kind: .word(String(letters[position..<end])), offset: position))
+                tokens.append(RuleToken(kind: .word(String(characters[position..<end])), offset: position))
                 position = end
             }
         }
@@ -92,26 +93,30 @@ private enum RuleTokens {
 
     /// Returns what to write instead of a notation of other languages, or nil if a token begins here. A word with a single
     /// quote in front would otherwise match nothing.
-    private static func commonMistake(_ letters: [Character], at position: Int) -> String? {
-        if letters[position] == "'" { return "a string needs double quotes, like \"4711\"" }
-        let rest = letters[position...]
+    private static func commonMistake(_ characters: [Character], at position: Int) -> String? {
+        if characters[position] == "'" { return "a string needs double quotes, like \"4711\"" }
+        let rest = characters[position...]
         if rest.starts(with: "==") { return "`==` is not an operator; use `=`" }
         if rest.starts(with: "&&") { return "`&&` is not an operator; use `and`" }
         return rest.starts(with: "||") ? "`||` is not an operator; use `or`" : nil
     }
 
-    private static func isEnd(_ letter: Character) -> Bool { letter.isWhitespace || "\"=~<>()!".contains(letter) }
+    private static func isEnd(_ character: Character) -> Bool {
+        character.isWhitespace || "\"=~<>()!".contains(character)
+    }
 
     /// Returns the symbol at a position. `i` belongs to a symbol only if a space or a parenthesis is before it.
-    private static func symbol(_ letters: [Character], at position: Int) -> String? {
-        symbols.first { letters[position...].starts(with: $0) }
+    private static func symbol(_ characters: [Character], at position: Int) -> String? {
+        symbols.first { characters[position...].starts(with: $0) }
     }
 
     /// Returns the index after the closing quote.
-    private static func endOfString(_ letters: [Character], from start: Int) throws(RuleText.Fault) -> Int {
+    private static func endOfString(_ characters: [Character], from start: Int) throws(RuleText.Fault) -> Int {
         var position = start + 1
-        while position < letters.count, letters[position] != "\"" { position += letters[position] == "\\" ? 2 : 1 }
-        guard position < letters.count else {
+        while position < characters.count, characters[position] != "\"" {
+            position += characters[position] == "\\" ? 2 : 1
+        }
+        guard position < characters.count else {
             throw RuleText.Fault(description: "the string has no end", offset: start)
         }
         return position + 1

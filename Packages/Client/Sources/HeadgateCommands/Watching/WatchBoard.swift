@@ -60,7 +60,7 @@ struct WatchBoard {
     /// - Parameter moment: the time of the monotonic clock, in nanoseconds.
     mutating func secondPassed(at moment: Int64) {
         guard link == .connected else { return }
-        for dispatcher in dispatchers { gauges[dispatcher.id, default: RateGauge()].look(dispatcher.sent, at: moment) }
+        for dispatcher in dispatchers { gauges[dispatcher.id, default: RateGauge()].take(dispatcher.sent, at: moment) }
     }
 
     private mutating func take(_ news: [OutcomeCounts]) {
@@ -110,7 +110,7 @@ struct RateGauge {
     /// - Parameters:
     ///   - count: the counter. A smaller count than before starts again.
     ///   - moment: the time of the monotonic clock, in nanoseconds.
-    mutating func look(_ count: Int, at moment: Int64) {
+    mutating func take(_ count: Int, at moment: Int64) {
         defer { last = (count, moment) }
         guard let last, count >= last.count, moment > last.moment else {
             perSecond = nil

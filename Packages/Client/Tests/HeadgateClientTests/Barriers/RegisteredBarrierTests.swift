@@ -102,7 +102,7 @@ import Testing
     }
 
     @Test("B29: a registration that its caller cancelled is undone: the barrier has no owner, or the former one")
-    func givenUp() async throws {
+    func reconnectFailed() async throws {
         try await withDaemon { _ in
             .ignore
         } _: { scene in
@@ -132,7 +132,7 @@ import Testing
     }
 
     @Test("B29: a barrier that outlives its connection is removed if its caller cancelled before the answer")
-    func staysGivenUp() async throws {
+    func staysRemoved() async throws {
         try await withDaemon { _ in
             .ignore
         } _: { scene in

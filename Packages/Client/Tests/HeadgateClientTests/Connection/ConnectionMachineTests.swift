@@ -75,18 +75,18 @@ import Testing
         let call = scene.call()
         scene.open()
         scene.answer(99)
-        scene.tell { $0.abandoned(call, now: $1) }
+        scene.tell { $0.cancelled(call, now: $1) }
         scene.answer(call)
         #expect(scene.results.isEmpty)
         #expect(scene.machine.phase == .open)
     }
 
     @Test("A call that is abandoned before it is written is never written")
-    func abandonedEarly() {
+    func cancelledEarly() {
         var scene = MachineScene()
         scene.call()
         let second = scene.call()
-        scene.tell { $0.abandoned(second, now: $1) }
+        scene.tell { $0.cancelled(second, now: $1) }
         scene.open()
         #expect(scene.takeOrders() == ["connect", "greet", "t1"])
     }

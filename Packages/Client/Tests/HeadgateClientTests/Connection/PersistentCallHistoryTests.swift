@@ -63,11 +63,11 @@ import Testing
             scene.refuse(number, RPCError(reason))
         }
 
-        mutating func abandon(_ number: CallNumber) {
+        mutating func cancel(_ number: CallNumber) {
             wanted[number] = nil
             granted[number] = nil
             written.removeAll { $0.number == number }
-            scene.tell { $0.abandoned(number, now: $1) }
+            scene.tell { $0.cancelled(number, now: $1) }
         }
 
         mutating func lose() {
@@ -88,7 +88,7 @@ import Testing
             switch Int.random(in: 0..<12, using: &dice) {
             case 0...1: stage.stand()
             case 2: if let number { stage.change(number, by: step) }
-            case 3: if let number { stage.abandon(number) }
+            case 3: if let number { stage.cancel(number) }
             case 4: stage.lose()
             case 5 where stage.scene.machine.phase == .open: stage.scene.tell { $0.closing(now: $1) }
             case 6...9: stage.answer(refusing: [.conflict, .notFound, nil].randomElement(using: &dice) ?? nil)

@@ -76,7 +76,7 @@ import Testing
         scene.open()
         for number: CallNumber in 1...3 { scene.answer(number) }
         scene.refuse(4, RPCError(.unauthorized))
-        scene.tell { $0.abandoned(1, now: $1) }
+        scene.tell { $0.cancelled(1, now: $1) }
         #expect(scene.results.map(\.call) == [4])
         scene.lose()
         while scene.results.count == 1 {
@@ -186,14 +186,14 @@ import Testing
         scene.passTime()
         scene.open()
         for number: CallNumber in 1...2 { scene.refuse(number, RPCError(.conflict)) }
-        scene.tell { $0.abandoned(2, now: $1) }
+        scene.tell { $0.cancelled(2, now: $1) }
         _ = scene.takeOrders()
         scene.lose()
         scene.passTime()
         scene.open()
         #expect(scene.takeOrders() == ["connect", "greet", "register1"])
         scene.refuse(1, RPCError(.conflict))
-        scene.tell { $0.abandoned(1, now: $1) }
+        scene.tell { $0.cancelled(1, now: $1) }
         #expect(scene.machine.nextDeadline == nil)
         #expect(scene.machine.heldBytes == 0)
     }
@@ -219,7 +219,7 @@ import Testing
         #expect(scene.machine.unanswered == (1, 10))
         scene.answer(1)
         #expect(scene.machine.unanswered == (0, 0))
-        scene.tell { $0.abandoned(1, now: $1) }
+        scene.tell { $0.cancelled(1, now: $1) }
         #expect(scene.machine.heldBytes == 0)
     }
 

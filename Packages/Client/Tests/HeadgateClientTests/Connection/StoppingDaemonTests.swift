@@ -70,7 +70,7 @@ import Testing
         let former = scene.call()
         scene.tell { $0.connected(now: $1) }
         scene.tell { $0.greetingRefused(RPCError(.shuttingDown), now: $1) }
-        scene.tell { $0.abandoned(former, now: $1) }
+        scene.tell { $0.cancelled(former, now: $1) }
         scene.passTime()
         #expect(scene.machine.phase == .idle)
         scene.call()

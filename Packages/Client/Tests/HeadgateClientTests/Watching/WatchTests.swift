@@ -50,13 +50,13 @@ import Testing
     }
 
     @Test("An abandoned watch ends here and at the daemon")
-    func abandoned() async throws {
+    func cancelled() async throws {
         try await withDaemon { scene in
             await scene.daemon.answer("watch", with: ["watch": "w1"])
             let watcher = try Watcher(scene.daemon.path)
             await watcher.watch()
             #expect(await watcher.next() == "began")
-            await watcher.abandon()
+            await watcher.cancel()
             #expect(await watcher.next() == "ended: \(CancellationError())")
             await scene.daemon.wait { $0.requests.count == 2 }
             let request = await scene.daemon.record.requests[1]
@@ -67,14 +67,14 @@ import Testing
     }
 
     @Test("A watch that is abandoned before the daemon has answered ends there as well")
-    func abandonedEarly() async throws {
+    func cancelledEarly() async throws {
         try await withDaemon { scene in
             await scene.daemon.answer("watch", with: ["watch": "w1"])
             await scene.daemon.follow { $0.method == "watch" ? .hold : .answer }
             let watcher = try Watcher(scene.daemon.path)
             await watcher.watch()
             await scene.daemon.wait { $0.requests.count == 1 }
-            await watcher.abandon()
+            await watcher.cancel()
             #expect(await watcher.next() == "ended: \(CancellationError())")
             await scene.daemon.release()
             await scene.daemon.wait { $0.requests.count == 2 }
@@ -86,7 +86,7 @@ import Testing
     }
 
     @Test("A watch of an earlier connection is not ended on the next one, where its id may be another watch's")
-    func abandonedBetween() async throws {
+    func cancelledBetween() async throws {
         try await withDaemon { scene in
             await scene.daemon.answer("watch", with: ["watch": "w1"])
             await scene.daemon.follow { $0.method == "status" ? .hold : .answer }
@@ -96,7 +96,7 @@ import Testing
             // Behind what is not answered nothing is written.
             await watcher.ask("status")
             await scene.daemon.wait { $0.requests.count == 2 }
-            await watcher.abandon()
+            await watcher.cancel()
             #expect(await watcher.next() == "ended: \(CancellationError())")
             await scene.daemon.kill()
             await scene.daemon.follow { _ in .answer }
@@ -124,7 +124,7 @@ import Testing
     }
 
     @Test("A daemon that is not there ends a watch as soon as its patience does")
-    func nobody() async throws {
+    func noReader() async throws {
         let scene = try ClientScene()
         let watcher = try Watcher(scene.daemon.path) { $0.connectTimeout = .zero }
         await watcher.watch()

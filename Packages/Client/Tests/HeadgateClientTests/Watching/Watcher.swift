@@ -37,8 +37,8 @@ actor Watcher {
         connection.call(method) { _ in }
     }
 
-    func abandon() {
-        if let call { connection.abandon(call) }
+    func cancel() {
+        if let call { connection.cancel(call) }
     }
 
     /// Closes the connection and ends the loop.

@@ -92,26 +92,26 @@ import Testing
     func rate() {
         var gauge = RateGauge()
         #expect(gauge.perSecond == nil)
-        gauge.look(100, at: 0)
+        gauge.take(100, at: 0)
         #expect(gauge.perSecond == nil)
-        gauge.look(150, at: 500_000_000)
+        gauge.take(150, at: 500_000_000)
         #expect(gauge.perSecond == 100)
-        gauge.look(150, at: 1_500_000_000)
+        gauge.take(150, at: 1_500_000_000)
         #expect(gauge.perSecond == 0)
     }
 
     @Test("A decreased counter and a stopped clock show no growth; it is shown again after that")
-    func anew() {
+    func again() {
         var gauge = RateGauge()
-        gauge.look(100, at: 0)
-        gauge.look(5, at: 1_000_000_000)
+        gauge.take(100, at: 0)
+        gauge.take(5, at: 1_000_000_000)
         #expect(gauge.perSecond == nil)
-        gauge.look(6, at: 1_000_000_000)
+        gauge.take(6, at: 1_000_000_000)
         #expect(gauge.perSecond == nil)
-        gauge.look(8, at: 2_000_000_000)
+        gauge.take(8, at: 2_000_000_000)
         #expect(gauge.perSecond == 2)
-        gauge.look(.max, at: 3_000_000_000)
-        gauge.look(.min, at: 4_000_000_000)
+        gauge.take(.max, at: 3_000_000_000)
+        gauge.take(.min, at: 4_000_000_000)
         #expect(gauge.perSecond == nil)
     }
 }

@@ -47,7 +47,7 @@ import Testing
     }
 
     @Test("The command ends when the reader of its output is gone, even without a change")
-    func nobodyReads() async throws {
+    func noReader() async throws {
         try await withDaemon { daemon in
             await daemon.answer("watch", with: ["watch": "w"])
             let run = try await ToolRun.run(["watch"], on: daemon, readers: { false })

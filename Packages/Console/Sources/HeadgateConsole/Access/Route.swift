@@ -41,7 +41,7 @@ enum Route: Equatable, Sendable {
         enum Act: String, CaseIterable, Sendable {
             case pause, resume, retry, flush, purge
             case requeue = "dead-letters/requeue"
-            case bury = "dead-letters/purge"
+            case purgeDeadLetters = "dead-letters/purge"
             case rewind = "rewind/confirmed"
         }
     }

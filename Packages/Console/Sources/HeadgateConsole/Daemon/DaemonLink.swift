@@ -18,7 +18,7 @@ final class DaemonLink {
     private var watch: ClientConnection.Call?
     private var isAsking = false
     private var waiting: [() -> Void] = []
-    private lazy var timer = LoopTimer(on: loop) { [weak self] in self?.look() }
+    private lazy var timer = LoopTimer(on: loop) { [weak self] in self?.sample() }
 
     private static let patience = Duration.seconds(5)
     private static let interval = Duration.seconds(2)
@@ -46,18 +46,18 @@ final class DaemonLink {
     /// Starts to watch and ask the daemon because a page is open, or stops because no page is.
     func attend(_ isActive: Bool) {
         self.isActive = isActive
-        guard !isActive else { return look() }
+        guard !isActive else { return sample() }
         timer.cancel()
         guard let watch else { return }
         self.watch = nil
-        connection.abandon(watch)
+        connection.cancel(watch)
     }
 
     /// Calls `then` once the state is up to date, or the daemon is known to be away.
     func whenUpToDate(_ then: @escaping () -> Void) {
         if isActive, state.presence == .serving { return then() }
         waiting.append(then)
-        look()
+        sample()
     }
 
     /// Calls `then` once the state has the connected clients, if the daemon returns them.
@@ -97,7 +97,7 @@ final class DaemonLink {
 
     // MARK: Following the daemon
 
-    private func look() {
+    private func sample() {
         if isActive { timer.arm(after: Self.interval) }
         guard !isAsking else { return }
         isAsking = true
@@ -107,25 +107,25 @@ final class DaemonLink {
             case .success(let status): self.take(status)
             case .failure(let error):
                 self.state.fail(error, at: self.now)
-                self.looked()
+                self.sampled()
             }
         }
     }
 
     private func take(_ status: DataObject) {
         state.take(status: status, at: now)
-        guard isActive else { return looked() }
+        guard isActive else { return sampled() }
         follow()
         ask("metrics") { [weak self] result in
             guard let self else { return }
             self.state.take(metrics: (try? result.get()).map(MetricTable.init))
-            self.history.take(History.Look(self.state), at: Double(self.loop.monotonicNow) / 1e9)
-            guard self.isClientsPageOpen() else { return self.looked() }
-            self.whenClientsAreKnown { self.looked() }
+            self.history.take(History.Sample(self.state), at: Double(self.loop.monotonicNow) / 1e9)
+            guard self.isClientsPageOpen() else { return self.sampled() }
+            self.whenClientsAreKnown { self.sampled() }
         }
     }
 
-    private func looked() {
+    private func sampled() {
         isAsking = false
         let waiting = self.waiting
         self.waiting = []

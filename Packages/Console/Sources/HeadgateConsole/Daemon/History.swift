@@ -31,11 +31,11 @@ struct History: Sendable {
 
     /// The steps with their numbers, counted from the clock's origin. A step's index is its number modulo the length.
     private var ring: [(number: Int, step: Step)?] = Array(repeating: nil, count: length)
-    private var last: (time: Double, look: Look)?
+    private var last: (time: Double, sample: Sample)?
     private var newest = 0
 
     /// The values of one reading.
-    struct Look: Sendable {
+    struct Sample: Sendable {
         var received: Int
         var delivered: Int
         var backlog: Int
@@ -46,11 +46,11 @@ struct History: Sendable {
 
     /// Adds a reading.
     /// - Parameter time: the time of a monotonic clock, in seconds.
-    mutating func take(_ look: Look, at time: Double) {
-        defer { last = (time, look) }
+    mutating func take(_ sample: Sample, at time: Double) {
+        defer { last = (time, sample) }
         // A longer time without readings stays a gap, because only its average would be known.
         guard let last, time > last.time, time - last.time <= Self.longestStride,
-            let step = Self.step(from: last.look, to: look, seconds: time - last.time)
+            let step = Self.step(from: last.sample, to: sample, seconds: time - last.time)
         else { return }
         let end = Int(time / Self.interval)
         let begin = min(end, Int(last.time / Self.interval) + 1)
@@ -75,7 +75,7 @@ struct History: Sendable {
     }
 
     /// Returns the step between two readings, or nil if the counters went back because the daemon restarted.
-    private static func step(from old: Look, to new: Look, seconds: Double) -> Step? {
+    private static func step(from old: Sample, to new: Sample, seconds: Double) -> Step? {
         guard new.received >= old.received, new.delivered >= old.delivered else { return nil }
         var step = Step()
         step.received = Double(new.received - old.received) / seconds
@@ -98,7 +98,7 @@ struct History: Sendable {
     }
 }
 
-extension History.Look {
+extension History.Sample {
     /// Takes a reading of the daemon's state.
     init(_ state: DaemonState) {
         received = state.counter("received")

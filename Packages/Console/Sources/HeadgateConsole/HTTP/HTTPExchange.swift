@@ -91,7 +91,7 @@ final class HTTPExchange {
     }
 
     /// Ends the answer, because the connection is about to be closed.
-    func abandon() {
+    func disconnected() {
         if case .streaming(let source) = stage {
             source.readerLeft()
             stage = .queued

@@ -122,12 +122,12 @@ final class HTTPServer {
     /// Closes connections whose request takes too long, or whose client has left.
     private func closeLate() {
         guard library != nil else { return }
-        for connection in connections.overdue(at: now) + abandoned { drop(connection) }
+        for connection in connections.overdue(at: now) + departed { drop(connection) }
         if connections.count > 0 { patrol.arm(after: Self.patrolInterval) }
     }
 
     /// The connections whose client sends nothing more although the request is incomplete, or reads nothing more.
-    private var abandoned: [OpaquePointer] {
+    private var departed: [OpaquePointer] {
         let all = Array(connections.all)
         var states = all.map { pollfd(fd: cmicrohttpd_socket($0), events: Int16(Self.ended), revents: 0) }
         guard poll(&states, nfds_t(states.count), 0) > 0 else { return [] }
@@ -148,7 +148,7 @@ final class HTTPServer {
     /// Closes a connection. The library notices it in its next turn.
     private func drop(_ connection: OpaquePointer) {
         shutdown(cmicrohttpd_socket(connection), Int32(SHUT_RDWR))
-        for exchange in exchanges.values where exchange.isOn(connection) { exchange.abandon() }
+        for exchange in exchanges.values where exchange.isOn(connection) { exchange.disconnected() }
         turnSoon()
     }
 

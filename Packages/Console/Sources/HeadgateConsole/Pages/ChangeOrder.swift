@@ -34,7 +34,7 @@ struct ChangeOrder: Equatable, Sendable {
             return params
         case .resume, .retry: return ["id": id]
         case .flush: return ["dispatchers": .array([id])]
-        case .purge, .requeue, .bury: return ["dispatcher": id]
+        case .purge, .requeue, .purgeDeadLetters: return ["dispatcher": id]
         case .rewind:
             guard let to = form["to"], !to.isEmpty else {
                 throw Fault(status: 400, words: "Nothing was changed: the start is missing.")

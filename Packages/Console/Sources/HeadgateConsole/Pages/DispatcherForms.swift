@@ -9,7 +9,7 @@ struct DispatcherForms {
     var html: HTML {
         """
         <section aria-labelledby="controls-title"><h2 id="controls-title">Actions</h2>
-        <div class="controls">\(pause)\(resume)\(retry)\(flush)\(rewind)\(requeue)\(purge)\(bury)</div></section>
+        <div class="controls">\(pause)\(resume)\(retry)\(flush)\(rewind)\(requeue)\(purge)\(purgeDeadLetters)</div></section>
 
         """
     }
@@ -49,9 +49,10 @@ struct DispatcherForms {
             confirmation(.purge))
     }
 
-    private var bury: HTML {
+    private var purgeDeadLetters: HTML {
         form(
-            .bury, "Purge dead letters", "Delete all dead letters of this dispatcher permanently.", confirmation(.bury))
+            .purgeDeadLetters, "Purge dead letters", "Delete all dead letters of this dispatcher permanently.",
+            confirmation(.purgeDeadLetters))
     }
 
     private func form(_ act: Route.Change.Act, _ name: HTML, _ meaning: HTML, _ fields: HTML) -> HTML {
@@ -76,7 +77,7 @@ struct DispatcherForms {
 extension Route.Change.Act {
     /// True if the change deletes events for good.
     var destroys: Bool {
-        self == .purge || self == .bury
+        self == .purge || self == .purgeDeadLetters
     }
 
     /// The daemon's method for the change.
@@ -88,7 +89,7 @@ extension Route.Change.Act {
         case .flush: "flush"
         case .purge: "queue.purge"
         case .requeue: "dead_letters.requeue"
-        case .bury: "dead_letters.purge"
+        case .purgeDeadLetters: "dead_letters.purge"
         case .rewind: "dispatcher.rewind"
         }
     }
@@ -103,7 +104,7 @@ extension Route.Change.Act {
         case .flush: "The flush has started."
         case .purge: "\(Quantity.counted(count, "event")) purged."
         case .requeue: "\(Quantity.counted(count, "event")) requeued."
-        case .bury: "\(Quantity.counted(count, "dead letter")) purged."
+        case .purgeDeadLetters: "\(Quantity.counted(count, "dead letter")) purged."
         case .rewind: "\(Quantity.counted(count, "event")) pending again."
         }
     }

@@ -49,7 +49,7 @@ struct HTTPExchangeTests {
         let streaming = try self.exchange(at: .streaming(stream))
         let connection = try #require(OpaquePointer(bitPattern: 8))
         #expect(streaming.isStream(on: connection) && !exchange.isStream(on: connection))
-        streaming.abandon()
+        streaming.disconnected()
         #expect(!streaming.isStream(on: connection))
         streaming.end()
         #expect(stream.departures == 1)

@@ -35,7 +35,7 @@ struct ChangeOrderTests {
         #expect(try order(.flush).params == ["dispatchers": ["my web"]])
         #expect(try order(.requeue).params == ["dispatcher": "my web"])
         #expect(try order(.purge, "confirm=my+web").params == ["dispatcher": "my web"])
-        #expect(try order(.bury, "confirm=my%20web").method == "dead_letters.purge")
+        #expect(try order(.purgeDeadLetters, "confirm=my%20web").method == "dead_letters.purge")
         #expect(try order(.rewind, "to=17").params == ["id": "my web", "to": 17])
         #expect(try order(.rewind, "to=-2h").params == ["id": "my web", "to": "-2h"])
         #expect(status(.rewind, "to=") == 400)
@@ -45,7 +45,7 @@ struct ChangeOrderTests {
         "A destructive change requires the dispatcher's id",
         arguments: ["", "confirm=", "confirm=my", "confirm=my+Web", "confirm=my+web+", "other=my+web"])
     func confirmation(body: String) {
-        #expect(status(.purge, body) == 400 && status(.bury, body) == 400)
+        #expect(status(.purge, body) == 400 && status(.purgeDeadLetters, body) == 400)
     }
 
     @Test("A malformed form is refused", arguments: ["application/json", "text/plain", "multipart/form-data"])

@@ -142,7 +142,7 @@ public enum ActivationOutcome: Sendable, Equatable {
     /// activated one on.
     case circle([String])
     /// The requester cancelled the activation or has disconnected.
-    case givenUp
+    case withdrawn
 
     /// The board's process answered so.
     public static func completed(done: Bool, output: DataItem?) -> ActivationOutcome {

@@ -70,13 +70,13 @@ public struct ActivationMachine {
 
     /// Cancels an activation for its requester.
     public mutating func cancel(_ activation: Int, at now: Instant) -> [ActivationOrder] {
-        steps.append(.end(activation, .givenUp))
+        steps.append(.end(activation, .withdrawn))
         return carryOut(at: now)
     }
 
     /// Cancels the activations of a connection that has ended.
     public mutating func clientLeft(_ client: Int, at now: Instant) -> [ActivationOrder] {
-        steps += (peers[client]?.activations.sorted() ?? []).map { .end($0, .givenUp) }
+        steps += (peers[client]?.activations.sorted() ?? []).map { .end($0, .withdrawn) }
         return carryOut(at: now)
     }
 

@@ -69,7 +69,7 @@ public final class ConfiguredBarriers {
         let barrier = try make(factory, identity, configuration, stateOnError)
         if let old = entries[id] { coordinator.unregister(old.barrier) }
         entries[id] = Entry(barrier: barrier, kind: kind, scopes: scopes, stateOnError: stateOnError)
-        place(id, configuration)
+        register(id, configuration)
     }
 
     /// Adds a kind of barrier, and one barrier of that kind with the kind's name as its id. Settings may configure it.
@@ -104,7 +104,7 @@ public final class ConfiguredBarriers {
         }
         entries[id]?.scopes = scopes
         entries[id]?.stateOnError = stateOnError
-        place(id, configuration)
+        register(id, configuration)
     }
 
     /// Resets a configured barrier that settings no longer contain: it gets an empty configuration and its default
@@ -113,17 +113,17 @@ public final class ConfiguredBarriers {
     public func reset(id: String) throws {
         guard entries[id] != nil else { return }
         entries[id]?.scopes = nil
-        place(id, nil)
+        register(id, nil)
         try update(id: id, scopes: nil, configuration: [:], stateOnError: .open)
     }
 
     /// Updates the scopes of the barriers whose settings have none.
     func refreshDefaultScopes() {
-        for (id, entry) in entries where entry.scopes == nil { place(id, nil) }
+        for (id, entry) in entries where entry.scopes == nil { register(id, nil) }
     }
 
     /// Registers a barrier with its scopes.
-    private func place(_ id: String, _ configuration: DataObject?) {
+    private func register(_ id: String, _ configuration: DataObject?) {
         guard let entry = entries[id] else { return }
         let identity = BarrierIdentity(id: id, kind: entry.kind, word: entry.barrier.word)
         let scopes = entry.scopes ?? factories[entry.kind]?.defaultScopes() ?? [.all]

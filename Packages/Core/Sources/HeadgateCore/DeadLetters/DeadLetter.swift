@@ -139,9 +139,9 @@ extension DeadLetter {
     fileprivate var shownByteCount: Int {
         var text = JSONWriter()
         if let answer { text.string(answer) }
-        return record.count + text.bytes.count + DeadLetter.mostWords
+        return record.count + text.bytes.count + DeadLetter.mostOtherBytes
     }
 
     /// The most bytes of the dead letter's other members in an answer: names, numbers and times.
-    private static let mostWords = 384
+    private static let mostOtherBytes = 384
 }

@@ -52,7 +52,7 @@ public final class DeadLetterOperations {
     ) -> Bool {
         guard var query = query(of: dispatcher, limit: limit) else { return false }
         query.after = after
-        tasks.run { [self] () async throws(Abandoned) in
+        tasks.run { [self] () async throws(RunnerEnded) in
             if let page = try await page(query, isWanted: isWanted) { then(page) }
         }
         return true
@@ -69,8 +69,8 @@ public final class DeadLetterOperations {
     /// Returns a page of dead letters, after the pages that were requested before it; nil if it is not wanted any more.
     func page(
         _ query: DeadLetterQuery, isWanted: () -> Bool = { true }
-    ) async throws(Abandoned) -> Result<StoredDeadLetterPage, StoreFault>? {
-        try await reads.run { () async throws(Abandoned) -> Result<StoredDeadLetterPage, StoreFault>? in
+    ) async throws(RunnerEnded) -> Result<StoredDeadLetterPage, StoreFault>? {
+        try await reads.run { () async throws(RunnerEnded) -> Result<StoredDeadLetterPage, StoreFault>? in
             guard isWanted() else { return nil }
             // Dead letters that are still being written are included.
             _ = try await tasks.answer(settlements.whenWritten)
@@ -82,8 +82,8 @@ public final class DeadLetterOperations {
 
     /// Does work while no other operation changes dead letters. The work calls its parameter at its end.
     func inTurn(_ work: @escaping (@escaping () -> Void) -> Void) {
-        tasks.run { [self] () async throws(Abandoned) in
-            try await changes.run { () async throws(Abandoned) in
+        tasks.run { [self] () async throws(RunnerEnded) in
+            try await changes.run { () async throws(RunnerEnded) in
                 _ = try await tasks.answer(settlements.whenWritten)
                 try await tasks.answer { (done: @escaping (()) -> Void) in work { done(()) } }
             }
@@ -106,13 +106,13 @@ public final class DeadLetterOperations {
         guard dispatcher.map(dispatchers.contains) ?? true,
             let query = query(of: dispatcher, numbers, limit: DeadLetterOperations.pageSize)
         else { return false }
-        tasks.run { [self] () async throws(Abandoned) in
-            then(try await changes.run { () async throws(Abandoned) in try await requeue(query) })
+        tasks.run { [self] () async throws(RunnerEnded) in
+            then(try await changes.run { () async throws(RunnerEnded) in try await requeue(query) })
         }
         return true
     }
 
-    private func requeue(_ selected: DeadLetterQuery) async throws(Abandoned) -> Result<Int, RequeueFault> {
+    private func requeue(_ selected: DeadLetterQuery) async throws(RunnerEnded) -> Result<Int, RequeueFault> {
         var (query, requeued) = (selected, 0)
         _ = try await tasks.answer(settlements.whenWritten)
         while true {
@@ -162,14 +162,14 @@ public final class DeadLetterOperations {
         then: @escaping (Result<Int, StoreFault>) -> Void
     ) -> Bool {
         guard let query = query(of: dispatcher, numbers, limit: 1) else { return false }
-        tasks.run { [self] () async throws(Abandoned) in
-            then(try await changes.run { () async throws(Abandoned) in try await purge(query) })
+        tasks.run { [self] () async throws(RunnerEnded) in
+            then(try await changes.run { () async throws(RunnerEnded) in try await purge(query) })
         }
         return true
     }
 
     /// Deletes the dead letters that exist now. Dead letters that are added while pages are deleted are kept.
-    private func purge(_ selected: DeadLetterQuery) async throws(Abandoned) -> Result<Int, StoreFault> {
+    private func purge(_ selected: DeadLetterQuery) async throws(RunnerEnded) -> Result<Int, StoreFault> {
         var query = selected
         _ = try await tasks.answer(settlements.whenWritten)
         switch try await tasks.answer({ events.store.readDeadLetters(query, then: $0) }) {

@@ -33,7 +33,7 @@ struct DeadLetterRoom: Equatable {
     private var count: Int
     private var bytes: Int
     /// True if there are no dead letters: the first may be larger than the limit.
-    private var isShelfEmpty: Bool
+    private var isEmpty: Bool
 
     /// Room without limits.
     static let unlimited = DeadLetterRoom(DeadLetterLimits(count: .max, bytes: .max), beside: .zero)
@@ -41,18 +41,18 @@ struct DeadLetterRoom: Equatable {
     /// - Parameter used: the number and size of the existing dead letters.
     init(_ bounds: DeadLetterLimits, beside used: Tally) {
         (count, bytes) = (bounds.count - used.events, bounds.bytes - used.bytes)
-        isShelfEmpty = used.events == 0
+        isEmpty = used.events == 0
     }
 
     /// Returns true if there is room for a dead letter of this size.
     func fits(_ size: Int) -> Bool {
-        count > 0 && (size <= bytes || isShelfEmpty)
+        count > 0 && (size <= bytes || isEmpty)
     }
 
     /// Takes the room of a dead letter. Returns false, and takes nothing, if the dead letter does not fit.
     mutating func take(_ size: Int) -> Bool {
         guard fits(size) else { return false }
-        (count, bytes, isShelfEmpty) = (count - 1, bytes - size, false)
+        (count, bytes, isEmpty) = (count - 1, bytes - size, false)
         return true
     }
 }

@@ -5,7 +5,7 @@ final class DeadLetterTotals {
     private let settlements: Settlements
     private let turn: PendingEvaluations
     /// The used part of the limits from which `status` warns.
-    static let muchUsed = 0.8
+    static let warningLevel = 0.8
     /// The dispatchers that are held until there is room.
     private var held: Set<String> = []
 

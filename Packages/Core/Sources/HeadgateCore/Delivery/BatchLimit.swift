@@ -41,7 +41,7 @@ struct BatchLimit {
 
     /// Returns true if an event may be in one batch with the batch's first event. Halves of a batch that was too large
     /// contain no other events.
-    func mayGo(_ sequenceNumber: SequenceNumber, with first: SequenceNumber?) -> Bool {
+    func mayJoin(_ sequenceNumber: SequenceNumber, with first: SequenceNumber?) -> Bool {
         guard let first else { return true }
         return !isHalf(first) || isHalf(sequenceNumber)
     }

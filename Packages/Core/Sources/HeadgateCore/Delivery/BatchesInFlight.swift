@@ -35,7 +35,7 @@ struct BatchesInFlight {
 
     /// Returns a range without the events in flight. With several batches in flight, some of their events may come
     /// after a pending event.
-    func notAway(of range: ClosedRange<SequenceNumber>) -> [ClosedRange<SequenceNumber>] {
+    func notInFlight(of range: ClosedRange<SequenceNumber>) -> [ClosedRange<SequenceNumber>] {
         let behind = all.values.lazy.map(\.batch.events).filter { events in
             events.last.map { $0.sequenceNumber >= range.lowerBound } ?? false
         }

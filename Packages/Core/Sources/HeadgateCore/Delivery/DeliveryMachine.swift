@@ -103,7 +103,7 @@ struct DeliveryMachine {
     }
 
     /// Records whether an activation barrier is configured.
-    mutating func boardPlaced(_ isPlaced: Bool) { hasBoard = isPlaced }
+    mutating func boardAdded(_ isAdded: Bool) { hasBoard = isAdded }
 
     /// Stops sending batches.
     mutating func stop() { state.stop() }
@@ -111,7 +111,7 @@ struct DeliveryMachine {
     /// Stops sending batches and ends all purges early, because the dispatcher is being removed.
     mutating func leave() -> [Order] {
         state.leave()
-        return purges.abandon()
+        return purges.cancel()
     }
 
     /// True from the removal of the dispatcher on, until it is added again.
@@ -126,7 +126,7 @@ struct DeliveryMachine {
     mutating func beginEvaluation() { evaluation = .droppingExpired(isAll: false) }
 
     /// Begins an evaluation that only removes events that are too old or purged.
-    mutating func beginFreshening() { evaluation = .droppingExpired(isAll: true) }
+    mutating func beginRemovingExpired() { evaluation = .droppingExpired(isAll: true) }
 
     /// True while an evaluation is running.
     var isEvaluating: Bool {
@@ -198,7 +198,7 @@ struct DeliveryMachine {
         var orders = prepareNext(from: source)
         evaluation = .marking
         if now.isDepthWatched { orders.append(.publishDepth) }
-        if hasBoard, !isStopping, pending(in: source) > 0 { orders.append(.wantBoard) }
+        if hasBoard, !isStopping, pending(in: source) > 0 { orders.append(.runBoard) }
         return orders
     }
 
@@ -210,7 +210,7 @@ struct DeliveryMachine {
         guard settings.annotateQueued != .none, now.openThrough == nil, pending(in: source) > 0,
             queue.oldestWaiting <= source.lastStored
         else { return ended }
-        let held = flights.notAway(of: queue.oldestWaiting...source.lastStored).map(Order.noteHeld)
+        let held = flights.notInFlight(of: queue.oldestWaiting...source.lastStored).map(Order.noteHeld)
         return ended.isEmpty ? held : held + ended
     }
 
@@ -301,7 +301,7 @@ struct DeliveryMachine {
     mutating func next(behind last: SequenceNumber?, for builder: BatchBuilder, in room: BatchRoom) -> QueueEntry? {
         guard builder.hasRoom, let entry = queue.nextCandidate(behind: last, in: room) else { return nil }
         guard builder.mayTake(entry.progress) else { return nil }
-        return limit.mayGo(entry.sequenceNumber, with: builder.firstSequenceNumber) ? entry : nil
+        return limit.mayJoin(entry.sequenceNumber, with: builder.firstSequenceNumber) ? entry : nil
     }
 
     /// Returns the annotations for events that were held and are sent now (Behaviour D13).
@@ -366,7 +366,7 @@ struct DeliveryMachine {
             // Both halves are sent again without a charged attempt (Behaviour D6).
             limit.halve(batch.events.count, through: batch.events.last?.sequenceNumber ?? 0)
             return []
-        case .dead(let reason): return bury(judged, reason, LastAnswer(result), moment)
+        case .dead(let reason): return deadLetter(judged, reason, LastAnswer(result), moment)
         case .hold(let cause):
             state.setRefused(true)
             return [.hold(cause: cause)]
@@ -419,7 +419,7 @@ struct DeliveryMachine {
             case .retry(let why, let charged):
                 orders += sendAgain(part, charged: charged, LastAnswer(outcome), moment)
                 cause = cause ?? why
-            case .dead(let reason): orders += bury(part, reason, LastAnswer(outcome), moment)
+            case .dead(let reason): orders += deadLetter(part, reason, LastAnswer(outcome), moment)
             case .delivered, .halve, .hold, .keep, .reassign: break
             }
         }
@@ -452,7 +452,8 @@ struct DeliveryMachine {
             batch.sequenceNumbers, failedAt: moment.wall, charged: charged ? heard : nil, keepsLast: keepsLast,
             settings)
         counters.count(.retried, failed.retried)
-        return bury(failed.worn, .maxAttempts, answer, moment) + bury(failed.old, .maxRetryAge, answer, moment)
+        return deadLetter(failed.worn, .maxAttempts, answer, moment)
+            + deadLetter(failed.old, .maxRetryAge, answer, moment)
             + [.countRetried(failed.retried)]
     }
 
@@ -473,22 +474,22 @@ struct DeliveryMachine {
         deadLetterRoom = moment.deadLetterRoom
         let fault = "transformation \(transformations.joined(separator: ", ")) failed"
         attempts.failed(fault, at: moment.wall)
-        return bury(queue.entries(of: failed), .transformation, LastAnswer(unsent: fault), moment)
+        return deadLetter(queue.entries(of: failed), .transformation, LastAnswer(unsent: fault), moment)
     }
 
     /// Dead-letters the events of a batch after their last attempt.
-    private mutating func bury(
+    private mutating func deadLetter(
         _ batch: Batch, _ reason: DeadLetter.Reason, _ answer: LastAnswer, _ moment: DeliveryMoment
     ) -> [Order] {
         let sequenceNumbers = batch.sequenceNumbers
         if answer.wasSent { queue.takeBack(sequenceNumbers) { $0.attempts += 1 } }
-        return bury(queue.entries(of: sequenceNumbers), reason, answer, moment)
+        return deadLetter(queue.entries(of: sequenceNumbers), reason, answer, moment)
     }
 
-    private mutating func bury(
+    private mutating func deadLetter(
         _ entries: [QueueEntry], _ reason: DeadLetter.Reason, _ answer: LastAnswer, _ moment: DeliveryMoment
     ) -> [Order] {
-        Burial(dispatcher: queue.number, reason: reason, answer: answer, moment: moment)
+        DeadLettering(dispatcher: queue.number, reason: reason, answer: answer, moment: moment)
             .orders(for: entries, in: &deadLetterRoom)
     }
 }

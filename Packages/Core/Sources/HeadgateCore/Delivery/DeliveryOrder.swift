@@ -29,7 +29,7 @@ enum DeliveryOrder: Equatable {
     /// Give a batch to the sender, and call ``DeliveryMachine/answered(_:_:at:)`` with its result.
     case send(Batch)
     /// Run the board of the activation barrier (Behaviour A9).
-    case wantBoard
+    case runBoard
     /// Run the board again: the destination refused the output of this opening.
     case renewBoard(sentUnder: Int)
 

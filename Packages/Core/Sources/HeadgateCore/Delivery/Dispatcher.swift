@@ -89,7 +89,7 @@ final class Dispatcher: EvaluatedDispatcher {
     var unread: Int { machine.queue.unread(in: records.events) }
 
     /// True if the oldest pending event has not been read.
-    var isFrontUnread: Bool { pending > 0 && machine.queue.firstWaiting == nil }
+    var isHeadUnread: Bool { pending > 0 && machine.queue.firstWaiting == nil }
 
     var batchesInFlight: Int { machine.flights.count }
 
@@ -131,7 +131,7 @@ final class Dispatcher: EvaluatedDispatcher {
     /// Buffers the next event, removes events that are too old or purged, and publishes the queue depth.
     func dropExpired(at stamp: Int64) {
         guard !isBeingRewound else { return }
-        machine.beginFreshening()
+        machine.beginRemovingExpired()
         continueEvaluation(at: stamp)
     }
 
@@ -168,7 +168,7 @@ final class Dispatcher: EvaluatedDispatcher {
         self.reachesNetwork = reachesNetwork
         let orders = machine.change(
             to: settings, mostEvents: min(settings.dispatchLimit, sender.format.mostEvents))
-        placeActivationGate()
+        addActivationGate()
         perform(orders)
     }
 
@@ -260,7 +260,7 @@ final class Dispatcher: EvaluatedDispatcher {
         clock.turn.evaluate(self)
     }
 
-    /// Evicts the front event to make room (Behaviour Q4, `drop_oldest`).
+    /// Evicts the oldest event to make room (Behaviour Q4, `drop_oldest`).
     func evict(_ sequenceNumber: SequenceNumber) {
         perform(.settle(SequenceSet([sequenceNumber]), as: .evicted))
         perform(machine.prepareNext(from: records.events))
@@ -303,7 +303,7 @@ final class Dispatcher: EvaluatedDispatcher {
         case .endPurge(let number, let end): purgeWaiters.removeValue(forKey: number)?(end)
         case .build(let room): buildBatch(room)
         case .send(let batch): send(batch)
-        case .wantBoard: activationGate?.want()
+        case .runBoard: activationGate?.want()
         case .renewBoard(let opening): activationGate?.renew(opening)
         case .keep(let deadLetters): records.keep(deadLetters, of: id, cause: lastError)
         case .holdForDeadLetters(let bytes): holdForDeadLetters(bytes)
@@ -468,7 +468,7 @@ final class Dispatcher: EvaluatedDispatcher {
     // MARK: The activation barrier
 
     /// Registers the activation barrier that the settings ask for, or removes it (Behaviour A9).
-    func placeActivationGate() {
+    func addActivationGate() {
         guard activationGate?.settings != settings.activationBarrier else { return }
         removeActivationGate()
         guard let barrier = settings.activationBarrier else { return }
@@ -476,7 +476,7 @@ final class Dispatcher: EvaluatedDispatcher {
             barrier, dispatcherId: id, scheduler: clock.scheduler, turn: clock.turn
         ) { [weak self] in self?.waitAfterRefusal(&$0) ?? .zero }
         activationGate = gate
-        machine.boardPlaced(true)
+        machine.boardAdded(true)
         barriers.coordinator.register(gate, identity: gate.identity, scopes: [.dispatcher(id: id)])
         barriers.coordinator.setConfiguration(barrier.configuration, of: gate)
     }
@@ -484,7 +484,7 @@ final class Dispatcher: EvaluatedDispatcher {
     func removeActivationGate() {
         guard let gate = activationGate else { return }
         activationGate = nil
-        machine.boardPlaced(false)
+        machine.boardAdded(false)
         barriers.coordinator.unregister(gate)
         gate.end()
     }

@@ -54,7 +54,7 @@ struct Purges {
     }
 
     /// Ends all purges early.
-    mutating func abandon() -> [DeliveryOrder] {
+    mutating func cancel() -> [DeliveryOrder] {
         defer { all = [] }
         return all.map { .endPurge($0.number, PurgeOutcome(count: $0.count, isComplete: false)) }
     }

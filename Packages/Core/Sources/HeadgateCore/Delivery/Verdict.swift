@@ -30,12 +30,13 @@ enum Verdict: Equatable {
         case .each: self = .keep
         // Only an answer can make an oversize event a dead letter (Behaviour D2).
         case .noAnswer(let cause, _):
-            self = Verdict.giveUp(isOversize: false, settings) ?? .retry(cause: cause, charged: false)
-        case .lost(let cause): self = Verdict.giveUp(isOversize: false, settings) ?? .reassign(cause: cause)
+            self = Verdict.withoutRetry(isOversize: false, settings) ?? .retry(cause: cause, charged: false)
+        case .lost(let cause):
+            self = Verdict.withoutRetry(isOversize: false, settings) ?? .reassign(cause: cause)
         case .returned(let cause): self = .retry(cause: cause, charged: false)
         case .unsendable: self = .dead(.unsendable)
         case .refused(let refusal):
-            self = Verdict.giveUp(isOversize: isOversize, settings) ?? Verdict(refusal, events: events)
+            self = Verdict.withoutRetry(isOversize: isOversize, settings) ?? Verdict(refusal, events: events)
         }
     }
 
@@ -45,9 +46,9 @@ enum Verdict: Equatable {
         case .delivered, .duplicate: self = .delivered
         case .retry(let cause, let charged):
             let isJudged = isOversize && outcome.isAnswer
-            self = Verdict.giveUp(isOversize: isJudged, settings) ?? .retry(cause: cause, charged: charged)
+            self = Verdict.withoutRetry(isOversize: isJudged, settings) ?? .retry(cause: cause, charged: charged)
         case .dead(let reason, _):
-            self = Verdict.giveUp(isOversize: isOversize, settings) ?? .dead(reason)
+            self = Verdict.withoutRetry(isOversize: isOversize, settings) ?? .dead(reason)
         }
     }
 
@@ -60,7 +61,7 @@ enum Verdict: Equatable {
         }
     }
 
-    private static func giveUp(isOversize: Bool, _ settings: DispatcherSettings) -> Verdict? {
+    private static func withoutRetry(isOversize: Bool, _ settings: DispatcherSettings) -> Verdict? {
         if !settings.retryFailedRequests { return .dead(.retriesOff) }
         return isOversize ? .dead(.oversize) : nil
     }

@@ -1,6 +1,6 @@
 import HeadgateData
 
-/// The parts of a stored event, for a store that keeps each in a place of its own.
+/// The parts of a stored event, for a store that keeps each in a column of its own.
 public struct EventPieces: Sendable, Equatable {
     public let sequenceNumber: SequenceNumber
     public let route: RouteNumber
@@ -8,11 +8,11 @@ public struct EventPieces: Sendable, Equatable {
     public let receivedStamp: Int64
     /// The end of the event's time to live, on the age scale, in milliseconds; 0 is never.
     public let expiryStamp: Int64
-    /// Bytes of the id's JSON string, which stands in the head behind `{"id":`.
+    /// The size of the id's JSON string in bytes. The string follows `{"id":` in the head.
     public let idLength: Int
-    /// Bytes of the key's JSON string, which ends the head; 0 when there is none.
+    /// The size of the key's JSON string in bytes; 0 if there is no key. The string ends the head.
     public let keyLength: Int
-    /// `{"id":…,"seq":…,"event":…,"time":…,"received_at":…,"key":…`, an object that lacks its end.
+    /// `{"id":…,"seq":…,"event":…,"time":…,"received_at":…,"key":…`, the beginning of an object, without its closing brace.
     public let head: [UInt8]
     /// The event's context: a JSON object.
     public let context: [UInt8]
@@ -33,7 +33,7 @@ public struct EventPieces: Sendable, Equatable {
         (context, data) = (Array(record[headEnd..<contextEnd]), Array(record[contextEnd...]))
     }
 
-    /// The parts as a store has kept them; nil if they do not fit together.
+    /// Creates the parts that a store has kept; nil if their lengths are inconsistent.
     public init?(
         sequenceNumber: SequenceNumber, route: RouteNumber, receivedStamp: Int64, expiryStamp: Int64, idLength: Int,
         keyLength: Int, head: [UInt8], context: [UInt8], data: [UInt8]
@@ -54,7 +54,7 @@ public struct EventPieces: Sendable, Equatable {
             contextLength: UInt32(context.count), idLength: UInt32(idLength), keyLength: UInt32(keyLength))
     }
 
-    /// The event's record, as it lies in a ``Chunk``.
+    /// The event's record, as a ``Chunk`` contains it.
     public var record: [UInt8] {
         var bytes = [UInt8](repeating: 0, count: RecordHeader.size)
         bytes.withUnsafeMutableBytes { header.write(to: $0, at: 0) }

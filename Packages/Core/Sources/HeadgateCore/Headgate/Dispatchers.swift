@@ -3,7 +3,7 @@ import HeadgateData
 /// The dispatchers of a gate: those that are configured, and removed ones that have batches in flight.
 public final class Dispatchers {
     /// The route of an event for all dispatchers.
-    @exclusivity(unchecked) public private(set) var routeToAll = RouteTable.nobody
+    @exclusivity(unchecked) public private(set) var routeToAll = RouteTable.noDispatcher
     /// All dispatchers that the store knows.
     let known: KnownDispatchers
     @exclusivity(unchecked) private var configured: [String: Dispatcher] = [:] {
@@ -130,7 +130,7 @@ public final class Dispatchers {
             parts.coordinator.register(
                 barrier, identity: identity, scopes: [.dispatcher(id: dispatcher.id)])
         }
-        dispatcher.placeActivationGate()
+        dispatcher.addActivationGate()
         parts.turn.evaluate(dispatcher)
     }
 
@@ -250,13 +250,13 @@ public final class Dispatchers {
     /// - Returns: false if there is nothing to evict, or if the oldest event is not known because a dispatcher has yet
     ///   to read it. That dispatcher is evaluated again after the read.
     private func evictOldest() -> Bool {
-        guard !present.contains(where: \.isFrontUnread) else { return false }
+        guard !present.contains(where: \.isHeadUnread) else { return false }
         let oldest = present.compactMap { $0.queue.firstWaiting?.sequenceNumber }.min()
         // The queue of a removed dispatcher is not read: it is dropped as a whole.
         let orphan = orphansWithEvents.min { $0.position < $1.position }
         if let orphan, orphan.position < oldest ?? .max {
             guard !isStoring(for: orphan) else { return false }
-            giveUp(orphan, counted: .evicted, .queueEvicted)
+            drop(orphan, counted: .evicted, .queueEvicted)
             return true
         }
         guard let oldest else { return false }
@@ -313,11 +313,11 @@ public final class Dispatchers {
         let events = parts.records.events
         let oldest = events.presentStamp() - events.limits.orphanRetention.wholeMilliseconds
         for orphan in orphans where orphan.orphanedSince.map({ $0 <= oldest }) ?? false && !isStoring(for: orphan) {
-            giveUp(orphan, counted: .expired, .queueExpired)
+            drop(orphan, counted: .expired, .queueExpired)
         }
     }
 
-    private func giveUp(_ orphan: StoredDispatcher, counted counter: EventCounter, _ loss: EventLoss.Kind) {
+    private func drop(_ orphan: StoredDispatcher, counted counter: EventCounter, _ loss: EventLoss.Kind) {
         let count = known.forget(orphan)
         parts.records.counts.count(counter, count)
         parts.records.counts.tell(EventLoss(loss, of: orphan.id, events: count))

@@ -43,7 +43,7 @@ extension Headgate {
         case nil: break
         }
         if let fault = events.lastFault { warnings.append(.storeRefuses(cause: fault.message)) }
-        if deadLetterTotals.bounds.used(by: deadLetterTotals.used) >= DeadLetterTotals.muchUsed {
+        if deadLetterTotals.bounds.used(by: deadLetterTotals.used) >= DeadLetterTotals.warningLevel {
             warnings.append(
                 .deadLettersNearFull(deadLetterTotals.used, deadLetterTotals.bounds, events.limits.deadLettersFull))
         }

@@ -328,7 +328,7 @@ extension Headgate: GateHost {
         dispatchers.evaluate(evaluated, at: present.stamp)
         changeSubject.send(.progress)
         housekeeping.schedule()
-        stopping?.look()
+        stopping?.check()
     }
 
     func dispatcher(_ id: String) -> (any EvaluatedDispatcher)? { dispatchers.there(id) }

@@ -28,7 +28,7 @@ final class Housekeeping {
     private static let restBetweenSteps = Duration.milliseconds(5)
     private static let leastRest = Duration.seconds(10)
     /// The pause after a pass as a multiple of its duration.
-    private static let leisure = 20
+    private static let pauseFactor = 20
     /// The upper limit of the pause: a pass that was slow because the disk hung does not predict the next.
     private static let mostRest = Duration.seconds(300)
     /// The longest time between two chores.
@@ -55,7 +55,7 @@ final class Housekeeping {
         let next = nextEvaluation
         guard alarm?.at != next else { return }
         alarm?.rings.dispose()
-        alarm = next.map { next in (events.scheduler.schedule(at: next) { [weak self] in self?.look() }, next) }
+        alarm = next.map { next in (events.scheduler.schedule(at: next) { [weak self] in self?.check() }, next) }
     }
 
     /// Stops all periodic work, because an orderly stop is running.
@@ -78,7 +78,7 @@ final class Housekeeping {
         return max(.seconds(1), min(age / 4, timeBetweenChores))
     }
 
-    private func look() {
+    private func check() {
         alarm = nil
         if events.scheduler.now >= nextChores {
             nextChores = events.scheduler.now + Housekeeping.timeBetweenChores(events.limits)
@@ -129,7 +129,7 @@ final class Housekeeping {
     private func rest() {
         guard case .running(let start) = pass else { return }
         let now = events.scheduler.now
-        let rest = (now - start) * Housekeeping.leisure
+        let rest = (now - start) * Housekeeping.pauseFactor
         pass = .resting(until: now + min(max(Housekeeping.leastRest, rest), Housekeeping.mostRest))
         schedule()
     }

@@ -37,8 +37,8 @@ final class OrderlyStop {
     var isClosing: Bool { machine.isClosing }
 
     /// Checks whether the next step is due.
-    func look() {
-        perform(machine.looked(isStuck: isStuck, inFlight: batchesInFlight))
+    func check() {
+        perform(machine.checked(isStuck: isStuck, inFlight: batchesInFlight))
     }
 
     // MARK: Status
@@ -90,7 +90,7 @@ final class OrderlyStop {
         flush = .storing(name)
         gate.events.whenCommitted { [weak self] _ in
             if case .storing(let name)? = self?.flush { self?.flush = .sending(name) }
-            self?.look()
+            self?.check()
         }
     }
 
@@ -110,7 +110,7 @@ final class OrderlyStop {
         for dispatcher in gate.dispatchers.present { dispatcher.stop() }
         gate.dispatchers.evaluateAll()
         // Without a dispatcher there would be no evaluation at the end of the turn.
-        if gate.dispatchers.all.isEmpty { gate.scheduler.atEndOfTurn(.dispatch) { [weak self] in self?.look() } }
+        if gate.dispatchers.all.isEmpty { gate.scheduler.atEndOfTurn(.dispatch) { [weak self] in self?.check() } }
     }
 
     private func closeStore() {

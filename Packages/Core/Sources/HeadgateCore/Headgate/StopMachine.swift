@@ -90,7 +90,7 @@ struct StopMachine {
     /// - Parameters:
     ///   - isStuck: true if the flush can only wait: barriers that it does not ignore hold all remaining events.
     ///   - inFlight: the number of batches in flight.
-    mutating func looked(isStuck: Bool, inFlight: Int) -> [Order] {
+    mutating func checked(isStuck: Bool, inFlight: Int) -> [Order] {
         switch step {
         case .flushing: isStuck ? [.endFlush] : []
         case .finishing, .interrupted: inFlight == 0 ? close(batchesLeft: 0) : []

@@ -64,7 +64,7 @@ public enum Observables {
     ) -> Observable<Value> {
         Observable { observer in
             let polling = Polling(interval, on: scheduler, read, observer)
-            polling.look()
+            polling.poll()
             return DisposeAction { polling.end() }
         }
     }
@@ -94,9 +94,9 @@ private final class Polling<Value: Equatable> {
         (self.scheduler, self.read, self.observer) = (scheduler, read, observer)
     }
 
-    func look() {
+    func poll() {
         guard !isOver else { return }
-        next = scheduler.schedule(at: scheduler.now + interval) { [weak self] in self?.look() }
+        next = scheduler.schedule(at: scheduler.now + interval) { [weak self] in self?.poll() }
         let value = read()
         guard value != last else { return }
         last = value

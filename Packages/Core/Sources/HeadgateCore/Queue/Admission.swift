@@ -65,7 +65,7 @@ struct AdmissionPlan {
 
     private mutating func admission(of event: TrackedEvent, first: SequenceNumber?) -> Admission {
         if let first { return .duplicate(first) }
-        guard event.route != RouteTable.nobody else { return .unrouted }
+        guard event.route != RouteTable.noDispatcher else { return .unrouted }
         last += 1
         new += Tally(events: 1, bytes: event.storedByteCount(last))
         return .stored(last)

@@ -139,7 +139,7 @@ public final class EventQueue {
         let now = receipt()
         let fingerprint = event.identity.map(dedupe.key.fingerprint)
         if let fingerprint, let first = dedupe.find(fingerprint, at: now.stamp) { return .duplicate(first) }
-        guard event.route != RouteTable.nobody else { return .unrouted }
+        guard event.route != RouteTable.noDispatcher else { return .unrouted }
         let byteCount = event.storedByteCount(lastSequenceNumber + 1)
         switch refusal(of: Tally(events: 1, bytes: byteCount), from: event.sender) {
         case .queueFull: return .queueFull

@@ -14,11 +14,11 @@ public final class MemoryEventStore: EventStore {
     /// No dispatcher needs the events up to this one.
     private var trimmedThrough: SequenceNumber = 0
     /// Settled events up to this one are no longer kept.
-    private var givenUpThrough: SequenceNumber = 0
+    private var unretainedThrough: SequenceNumber = 0
     /// The fault of all appends and writes while it is set, for tests of a full disk.
     public var fault: StoreFault?
     /// The dead letters, the oldest first (Behaviour D10).
-    private var shelf: [StoredDeadLetter] = []
+    private var storedDeadLetters: [StoredDeadLetter] = []
     private var lastDeadLetter: DeadLetterNumber = 0
     /// The number of appended groups.
     public private(set) var groupCount = 0
@@ -26,10 +26,10 @@ public final class MemoryEventStore: EventStore {
     public var onDeadLettersDropped: ([DispatcherNumber: Int]) -> Void = { _ in }
 
     /// The dead letters, the oldest first (Behaviour D10).
-    public var deadLetters: [DeadLetter] { shelf.map(\.deadLetter) }
+    public var deadLetters: [DeadLetter] { storedDeadLetters.map(\.deadLetter) }
 
     public var deadLetterTally: Tally {
-        Tally(events: shelf.count, bytes: shelf.reduce(0) { $0 + $1.deadLetter.record.count })
+        Tally(events: storedDeadLetters.count, bytes: storedDeadLetters.reduce(0) { $0 + $1.deadLetter.record.count })
     }
 
     public init(scheduler: any Scheduler) {
@@ -63,7 +63,7 @@ public final class MemoryEventStore: EventStore {
             state.newestStamp = group.ages.lastReceipt
             forgetIDs(through: group.forgottenIDs)
             let requeued = Set(group.requeued)
-            if !requeued.isEmpty { shelf.removeAll { requeued.contains($0.number) } }
+            if !requeued.isEmpty { storedDeadLetters.removeAll { requeued.contains($0.number) } }
         }
     }
 
@@ -96,16 +96,16 @@ public final class MemoryEventStore: EventStore {
         _ query: DeadLetterQuery, then: @escaping (Result<StoredDeadLetterPage, StoreFault>) -> Void
     ) {
         var page = StoredDeadLetterPage(newest: lastDeadLetter)
-        for deadLetter in shelf where query.includes(deadLetter) {
+        for deadLetter in storedDeadLetters where query.includes(deadLetter) {
             guard page.take(deadLetter, query) else { break }
         }
         scheduler.soon { then(.success(page)) }
     }
 
     public func purgeDeadLetters(_ query: DeadLetterQuery, then: @escaping (Result<Int, StoreFault>) -> Void) {
-        let gone = Set(shelf.filter(query.includes).prefix(query.limit).map(\.number))
+        let gone = Set(storedDeadLetters.filter(query.includes).prefix(query.limit).map(\.number))
         let tell = { (fault: StoreFault?) in then(fault.map { .failure($0) } ?? .success(gone.count)) }
-        answer(fault, tell) { shelf.removeAll { gone.contains($0.number) } }
+        answer(fault, tell) { storedDeadLetters.removeAll { gone.contains($0.number) } }
     }
 
     public func close(then: @escaping () -> Void) {
@@ -132,24 +132,24 @@ public final class MemoryEventStore: EventStore {
             state.dispatchers.append(dispatcher)
         case .forgetDispatcher(let number):
             state.dispatchers.removeAll { $0.number == number }
-            shelf.removeAll { $0.deadLetter.dispatcher == number }
+            storedDeadLetters.removeAll { $0.deadLetter.dispatcher == number }
         case .settled(let number, let settled):
             guard let index = state.dispatchers.firstIndex(where: { $0.number == number }) else { return }
             state.dispatchers[index].settled = settled
         case .deadLetter(let deadLetter):
             lastDeadLetter += 1
-            shelf.append(StoredDeadLetter(number: lastDeadLetter, deadLetter: deadLetter))
+            storedDeadLetters.append(StoredDeadLetter(number: lastDeadLetter, deadLetter: deadLetter))
         case .limitDeadLetters(let bounds):
-            while shelf.count > 1, bounds.isExceeded(by: deadLetterTally) {
-                onDeadLettersDropped([shelf.removeFirst().deadLetter.dispatcher: 1])
+            while storedDeadLetters.count > 1, bounds.isExceeded(by: deadLetterTally) {
+                onDeadLettersDropped([storedDeadLetters.removeFirst().deadLetter.dispatcher: 1])
             }
         case .trim(let sequenceNumber):
             trimmedThrough = max(trimmedThrough, min(sequenceNumber, state.lastSequenceNumber))
-            giveUp()
+            dropUnretained()
         case .retain(let new):
-            if retention == nil { givenUpThrough = max(givenUpThrough, trimmedThrough) }
+            if retention == nil { unretainedThrough = max(unretainedThrough, trimmedThrough) }
             retention = new
-            giveUp()
+            dropUnretained()
         case .forgetRoutes(let numbers):
             for number in numbers { state.routes[number] = nil }
         case .forgetIDs(let through): forgetIDs(through: through)
@@ -199,7 +199,7 @@ public final class MemoryEventStore: EventStore {
                 chunks.remove(at: index)
                 ages.remove(at: index)
             }
-            shelf.removeAll { deadLetters.contains($0.number) }
+            storedDeadLetters.removeAll { deadLetters.contains($0.number) }
         }
     }
 
@@ -219,7 +219,7 @@ public final class MemoryEventStore: EventStore {
     }
 
     /// Drops the oldest settled chunks beyond the limits.
-    private func giveUp() {
+    private func dropUnretained() {
         let settled = firstIndex(behind: trimmedThrough)
         var cut = RetentionCut(retention ?? Retention(maxBytes: 0))
         for index in (0..<settled).reversed() {
@@ -229,7 +229,7 @@ public final class MemoryEventStore: EventStore {
                     last: chunks[index].lastSequenceNumber, lastReceipt: ages[index].lastReceipt, settledBytes: bytes))
         }
         guard let through = cut.through else { return }
-        givenUpThrough = max(givenUpThrough, through)
+        unretainedThrough = max(unretainedThrough, through)
         let gone = firstIndex(behind: through)
         chunks.removeFirst(gone)
         ages.removeFirst(gone)
@@ -245,7 +245,7 @@ public final class MemoryEventStore: EventStore {
             return .failure(.failed("there is no dispatcher with the number \(request.dispatcher)"))
         }
         let oldest = chunks.first.map { KeptEvent($0.firstSequenceNumber, receivedStamp: ages[0].firstReceipt) }
-        let range = RewindRange(givenUpThrough: retention == nil ? nil : givenUpThrough, oldest: oldest)
+        let range = RewindRange(unretainedThrough: retention == nil ? nil : unretainedThrough, oldest: oldest)
         guard range.allows(request.start) else { return .success(.notRetained(oldest)) }
         let first = first(request.start)
         var rewound = state.dispatchers[index]

@@ -35,7 +35,7 @@ struct QueueClock {
     /// Returns the present time on the monotonic clock and on the age scale.
     mutating func present(_ scheduler: any Scheduler) -> Present {
         let now = scheduler.now
-        ages.look(now: now, sinceBoot: scheduler.sinceBoot)
+        ages.advance(now: now, sinceBoot: scheduler.sinceBoot)
         return Present(now: now, stamp: ages.stamp(now))
     }
 
@@ -52,7 +52,7 @@ struct QueueClock {
 
     /// Returns the present on the age scale together with all clocks, for saving.
     mutating func pair(_ clocks: ClockReading) -> ClockPair {
-        ages.look(now: clocks.now, sinceBoot: clocks.sinceBoot)
+        ages.advance(now: clocks.now, sinceBoot: clocks.sinceBoot)
         let stamp = ages.stamp(clocks.now)
         trust.note(clocks.wall, stamp: stamp)
         return ClockPair(stamp: stamp, clocks, reference: trust.reference, doubt: trust.doubt)

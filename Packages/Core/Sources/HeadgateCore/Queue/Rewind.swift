@@ -86,28 +86,28 @@ public struct KeptEvent: Sendable, Equatable {
 /// The places to which a store can rewind a dispatcher (Behaviour R3, R5). Pure.
 public struct RewindRange: Sendable, Equatable {
     /// All events after this one are kept; nil if nothing is retained.
-    public var givenUpThrough: SequenceNumber?
+    public var unretainedThrough: SequenceNumber?
     /// The oldest event that the store holds for a rewind; nil if it holds none.
     public var oldest: KeptEvent?
 
-    public init(givenUpThrough: SequenceNumber?, oldest: KeptEvent?) {
-        (self.givenUpThrough, self.oldest) = (givenUpThrough, oldest)
+    public init(unretainedThrough: SequenceNumber?, oldest: KeptEvent?) {
+        (self.unretainedThrough, self.oldest) = (unretainedThrough, oldest)
     }
 
     /// Returns true if a start can be rewound to.
     public func allows(_ start: RewindRequest.Start) -> Bool {
         // Nothing was ever dropped: everything is kept from the first event on.
-        if givenUpThrough == 0 { return true }
+        if unretainedThrough == 0 { return true }
         guard let oldest else { return false }
         switch start {
         case .sequenceNumber(let number):
-            return number >= oldest.sequenceNumber || givenUpThrough.map { number > $0 } ?? false
+            return number >= oldest.sequenceNumber || unretainedThrough.map { number > $0 } ?? false
         case .receipt(let stamp): return stamp >= oldest.receivedStamp
         }
     }
 
     /// Returns true if all events from a start on are kept.
-    public func isComplete(from first: SequenceNumber) -> Bool { givenUpThrough.map { first > $0 } ?? false }
+    public func isComplete(from first: SequenceNumber) -> Bool { unretainedThrough.map { first > $0 } ?? false }
 }
 
 /// The replay of a dispatcher: the events that its last rewind made pending again (Behaviour R2). Pure.

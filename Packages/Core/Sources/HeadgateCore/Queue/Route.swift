@@ -10,7 +10,7 @@ public typealias DispatcherNumber = Int32
 /// A set without unsettled events is forgotten, but not at once, because it is likely to be used again.
 public struct RouteTable {
     /// The route of events that no dispatcher gets (Behaviour P3).
-    public static let nobody: RouteNumber = 0
+    public static let noDispatcher: RouteNumber = 0
 
     /// The most sets that events may request, by their `dispatchers` or through load rules. More than fourteen
     /// dispatchers have more possible sets than that, and each set takes memory (Behaviour X2).
@@ -18,13 +18,13 @@ public struct RouteTable {
 
     /// The limit in force: ``most``, or less in tests.
     var most = RouteTable.most
-    private var members: [RouteNumber: [DispatcherNumber]] = [RouteTable.nobody: []]
-    private var numbers: [[DispatcherNumber]: RouteNumber] = [[]: RouteTable.nobody]
+    private var members: [RouteNumber: [DispatcherNumber]] = [RouteTable.noDispatcher: []]
+    private var numbers: [[DispatcherNumber]: RouteNumber] = [[]: RouteTable.noDispatcher]
     /// Routes that the store has not saved.
     private var unsaved: [RouteNumber: [DispatcherNumber]] = [:]
     /// The last assigned number. It is never forgotten, so that no number is reused, not even across a restart: old
     /// events with a forgotten number may still be in the store.
-    private var newest = RouteTable.nobody
+    private var newest = RouteTable.noDispatcher
     /// The number of sets at which unused sets are forgotten.
     private var crowd = RouteTable.leastCrowd
 
@@ -75,7 +75,7 @@ public struct RouteTable {
     /// Adds a dispatcher to all sets. Older events then name it (Behaviour R4), and later events with the same set get
     /// another number.
     mutating func join(_ dispatcher: DispatcherNumber) {
-        for (number, set) in members where number != RouteTable.nobody && !set.contains(dispatcher) {
+        for (number, set) in members where number != RouteTable.noDispatcher && !set.contains(dispatcher) {
             members[number] = (set + [dispatcher]).sorted()
             unsaved[number] = members[number]
         }
@@ -112,7 +112,7 @@ public struct RouteTable {
     /// - Returns: the forgotten routes that the store has saved.
     mutating func forget(unless isUsed: (RouteNumber) -> Bool) -> [RouteNumber] {
         var forgotten: [RouteNumber] = []
-        for (number, set) in members where number != RouteTable.nobody && number != newest && !isUsed(number) {
+        for (number, set) in members where number != RouteTable.noDispatcher && number != newest && !isUsed(number) {
             members[number] = nil
             if numbers[set] == number { numbers[set] = nil }
             if unsaved.removeValue(forKey: number) == nil { forgotten.append(number) }

@@ -1,7 +1,7 @@
 /// Counts events and bytes by route. Nearly all events have the same route as the event before, so the newest route is
 /// counted in place, and only the others need a dictionary. A route without events is not contained.
 public struct RouteTallies: Sendable {
-    private var newest: (route: RouteNumber, tally: Tally) = (RouteTable.nobody, .zero)
+    private var newest: (route: RouteNumber, tally: Tally) = (RouteTable.noDispatcher, .zero)
     /// The routes except the newest. Nil rather than an empty dictionary, which would cost as much to copy as a full
     /// one.
     private var others: [RouteNumber: Tally]?

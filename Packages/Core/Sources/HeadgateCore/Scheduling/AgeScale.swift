@@ -34,7 +34,7 @@ public struct AgeScale: Sendable {
     static let possible = -(Int64(1) << 53)...(Int64(1) << 53)
 
     /// Updates the time for which the machine has slept.
-    mutating func look(now: Instant, sinceBoot: Int64) {
+    mutating func advance(now: Instant, sinceBoot: Int64) {
         let asleep = AgeScale.asleep(now: now, sinceBoot: sinceBoot)
         guard asleep - self.asleep >= AgeScale.shortestSleep else { return }
         origin += asleep - self.asleep

@@ -19,14 +19,14 @@ final class TaskRunner: TaskExecutor, @unchecked Sendable {
     }
 
     /// Begins an asynchronous function later in this turn.
-    func run(_ body: @escaping () async throws(Abandoned) -> Void) {
+    func run(_ body: @escaping () async throws(RunnerEnded) -> Void) {
         let work = Work(body: body, runner: self)
         Task(executorPreference: self) { await work.run() }
     }
 
     /// Calls a function that takes a callback, and waits for the call. Only for functions that this runner runs.
-    func answer<Value>(_ ask: (@escaping (Value) -> Void) -> Void) async throws(Abandoned) -> Value {
-        guard !hasEnded else { throw Abandoned() }
+    func answer<Value>(_ ask: (@escaping (Value) -> Void) -> Void) async throws(RunnerEnded) -> Value {
+        guard !hasEnded else { throw RunnerEnded() }
         lastWait += 1
         let wait = lastWait
         let answer = await withUnsafeContinuation { (continuation: UnsafeContinuation<Answer<Value>, Never>) in
@@ -36,7 +36,7 @@ final class TaskRunner: TaskExecutor, @unchecked Sendable {
                 continuation.resume(returning: Answer(value: value))
             }
         }
-        guard !hasEnded, let value = answer.value else { throw Abandoned() }
+        guard !hasEnded, let value = answer.value else { throw RunnerEnded() }
         return value
     }
 
@@ -62,12 +62,12 @@ final class TaskRunner: TaskExecutor, @unchecked Sendable {
     /// The function of a task. It keeps the runner, which the task itself does not.
     // Unchecked: it is created on the scheduler, and runs there.
     private struct Work: @unchecked Sendable {
-        let body: () async throws(Abandoned) -> Void
+        let body: () async throws(RunnerEnded) -> Void
         let runner: TaskRunner
 
         func run() async {
             // No caller waits for the result of a function that was abandoned.
-            do throws(Abandoned) { try await body() } catch {}
+            do throws(RunnerEnded) { try await body() } catch {}
         }
     }
 
@@ -80,7 +80,7 @@ final class TaskRunner: TaskExecutor, @unchecked Sendable {
 }
 
 /// Ends an asynchronous function that waits for an answer when its gate ends.
-struct Abandoned: Error {}
+struct RunnerEnded: Error {}
 
 /// Lets asynchronous functions through one at a time, in the order of their calls.
 final class OneAtATime {
@@ -93,7 +93,7 @@ final class OneAtATime {
     }
 
     /// Runs a function after those of all earlier calls.
-    func run<Output>(_ body: () async throws(Abandoned) -> Output) async throws(Abandoned) -> Output {
+    func run<Output>(_ body: () async throws(RunnerEnded) -> Output) async throws(RunnerEnded) -> Output {
         if isBusy { try await tasks.answer { waiting.append($0) } }
         isBusy = true
         let output = try await body()

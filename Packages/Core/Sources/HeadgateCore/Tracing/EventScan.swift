@@ -43,13 +43,13 @@ public struct EventScan: StoreScan, Sendable {
     /// Processes the events that a store has after ``position``; nil if there are none.
     public mutating func take(_ chunk: Chunk?) {
         guard let chunk, chunk.lastSequenceNumber > position else { return end() }
-        for event in chunk where event.sequenceNumber > position && event.sequenceNumber <= through { look(at: event) }
+        for event in chunk where event.sequenceNumber > position && event.sequenceNumber <= through { examine(event) }
         position = chunk.lastSequenceNumber
     }
 
     private mutating func end() { position = max(position, through) }
 
-    private mutating func look(at event: StoredEvent) {
+    private mutating func examine(_ event: StoredEvent) {
         if search != nil {
             if search?.finds(event) == true { found.append(event.record) }
         } else {

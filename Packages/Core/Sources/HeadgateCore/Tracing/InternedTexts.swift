@@ -115,23 +115,23 @@ struct TraceHash {
         return plain.withUnsafeBytes(of)
     }
 
-    /// Hashes bytes, sixteen at a time. `look` gets each word.
+    /// Hashes bytes, sixteen at a time. `take` gets each word.
     @inline(__always)
-    private func visit(_ bytes: UnsafeRawBufferPointer, _ look: (UInt64) -> Void) -> UInt64 {
+    private func visit(_ bytes: UnsafeRawBufferPointer, _ take: (UInt64) -> Void) -> UInt64 {
         var state = seed &+ UInt64(truncatingIfNeeded: bytes.count)
         var offset = 0
         while bytes.count &- offset > 16 {
-            state = mix(state, TraceHash.word(bytes, offset), TraceHash.word(bytes, offset &+ 8), look)
+            state = mix(state, TraceHash.word(bytes, offset), TraceHash.word(bytes, offset &+ 8), take)
             offset &+= 16
         }
         let (first, second) = TraceHash.end(of: bytes)
-        return TraceHash.fold(mix(state, first, second, look), seed)
+        return TraceHash.fold(mix(state, first, second, take), seed)
     }
 
     @inline(__always)
-    private func mix(_ state: UInt64, _ first: UInt64, _ second: UInt64, _ look: (UInt64) -> Void) -> UInt64 {
-        look(first)
-        look(second)
+    private func mix(_ state: UInt64, _ first: UInt64, _ second: UInt64, _ take: (UInt64) -> Void) -> UInt64 {
+        take(first)
+        take(second)
         return TraceHash.fold(state ^ first, second ^ secret)
     }
 

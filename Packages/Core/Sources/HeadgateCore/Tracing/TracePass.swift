@@ -15,7 +15,7 @@ final class TracePass {
         /// The store failed.
         case fault(StoreFault)
         /// The store gives no answer any more.
-        case abandoned
+        case ended
     }
 
     init(_ gate: Headgate, _ queries: [TraceQuery]) {
@@ -23,7 +23,7 @@ final class TracePass {
     }
 
     /// Answers all queries, or has them fail.
-    func run() async throws(Abandoned) {
+    func run() async throws(RunnerEnded) {
         do throws(Interruption) {
             try dropUnwanted()
             for query in queries { query.takeRemembered() }
@@ -35,7 +35,7 @@ final class TracePass {
             switch error {
             case .unwanted: break
             case .fault(let fault): for query in queries { query.fail(fault) }
-            case .abandoned: throw Abandoned()
+            case .ended: throw RunnerEnded()
             }
         }
     }
@@ -112,9 +112,9 @@ final class TracePass {
         try dropUnwanted()
         while !scan.isOver {
             let result: Result<EventScan, StoreFault>
-            do throws(Abandoned) {
+            do throws(RunnerEnded) {
                 result = try await gate.tasks.answer { gate.events.store.scan(scan, then: $0) }
-            } catch { throw .abandoned }
+            } catch { throw .ended }
             scan = try TracePass.value(of: result)
             try dropUnwanted()
         }
@@ -123,8 +123,8 @@ final class TracePass {
 
     private func page(_ query: DeadLetterQuery) async throws(Interruption) -> StoredDeadLetterPage {
         let result: Result<StoredDeadLetterPage, StoreFault>?
-        do throws(Abandoned) { result = try await gate.deadLetters.page(query) } catch { throw .abandoned }
-        guard let result else { throw .abandoned }
+        do throws(RunnerEnded) { result = try await gate.deadLetters.page(query) } catch { throw .ended }
+        guard let result else { throw .ended }
         return try TracePass.value(of: result)
     }
 

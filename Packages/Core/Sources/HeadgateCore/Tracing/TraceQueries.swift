@@ -10,7 +10,7 @@ final class TraceQueries {
         guard !isBusy else { return }
         isBusy = true
         // A task begins later in the turn, so that queries of the same turn are answered in the same round.
-        gate.tasks.run { [self] () async throws(Abandoned) in
+        gate.tasks.run { [self] () async throws(RunnerEnded) in
             while !waiting.isEmpty {
                 let queries = waiting
                 waiting = []

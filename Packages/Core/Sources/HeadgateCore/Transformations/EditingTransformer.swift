@@ -48,7 +48,7 @@ public struct EditingTransformer: Transformer {
             }
         }
         let moved = taken.compactMap { $0 }
-        for each in moved { work.place(each) }
+        for each in moved { work.insert(each) }
         for (path, value) in values { work.put(value, at: path) }
         let hashed = moved.filter(\.isHashed).map(\.renaming.new)
         for path in hashes where !hashed.contains(path) {
@@ -82,9 +82,9 @@ private struct EditedEvent {
     }
 
     /// Puts a moved value at its new path, or back if that is not possible.
-    mutating func place(_ moved: EventDocument.Moved) {
+    mutating func insert(_ moved: EventDocument.Moved) {
         let before = faults.count
-        attempt { [limits] event throws(TransformationFault) in try event.place(moved, limits) }
+        attempt { [limits] event throws(TransformationFault) in try event.insert(moved, limits) }
         guard faults.count > before else { return }
         attempt { event throws(TransformationFault) in try event.putBack(moved) }
     }

@@ -256,7 +256,7 @@ extension EventDocument {
     }
 
     /// Puts a moved value at its new path.
-    mutating func place(_ moved: Moved, _ limits: EventLimits) throws(TransformationFault) {
+    mutating func insert(_ moved: Moved, _ limits: EventLimits) throws(TransformationFault) {
         try put(moved.node, at: moved.renaming.new, limits)
     }
 

@@ -214,7 +214,7 @@ extension EventNode {
             return try EventNode.change(&members, name, rest, in: text, making: making, body)
         case .array(var nodes):
             guard let index = EventPath.index(named: name, in: nodes.count) else {
-                if making { throw .noWay }
+                if making { throw .noPath }
                 return false
             }
             self = .gone
@@ -222,7 +222,7 @@ extension EventNode {
             return try nodes[index].change(at: rest, in: text, making: making, body)
         case .gone: return false
         case .text, .item:
-            if making { throw .noWay }
+            if making { throw .noPath }
             return false
         }
     }

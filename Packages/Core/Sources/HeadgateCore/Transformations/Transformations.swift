@@ -121,9 +121,9 @@ public final class Transformations {
             .sorted { ($0.order, $0.index) < ($1.order, $1.index) }
             .map(\.settings)
         // A failure before storing is marked in the event's context.
-        let looksForMarks = !scopes.contains(.afterCollectors) && settings.contains(where: \.mayMark)
+        let skipsMarked = !scopes.contains(.afterCollectors) && settings.contains(where: \.mayMark)
         return TransformationChain(
-            steps: ordered.compactMap(step), limits: limits, looksForMarks: looksForMarks)
+            steps: ordered.compactMap(step), limits: limits, skipsMarked: skipsMarked)
     }
 
     private func step(_ transformation: TransformationSettings) -> TransformationChain.Step? {
@@ -169,10 +169,10 @@ struct TransformationChain {
     let steps: [Step]
     let limits: EventLimits
     /// True if an event may have a mark from a transformation that failed before it was stored.
-    let looksForMarks: Bool
+    let skipsMarked: Bool
 
     /// True if every event is sent as it is stored.
-    var isEmpty: Bool { steps.isEmpty && !looksForMarks }
+    var isEmpty: Bool { steps.isEmpty && !skipsMarked }
 
     /// The member of the context that marks an event as a dead letter for all its dispatchers, because a transformation
     /// failed before it was stored.
@@ -182,7 +182,7 @@ struct TransformationChain {
     /// unchanged; the built-in transformer applies all edits that it can (Behaviour P4).
     func transform(_ event: EventDocument, dispatcher: String?) -> TransformedEvent {
         var result = TransformedEvent(event: event)
-        if looksForMarks, let id = event.context.get(key: TransformationChain.mark, as: String.self) {
+        if skipsMarked, let id = event.context.get(key: TransformationChain.mark, as: String.self) {
             result.fatal = id
             return result
         }

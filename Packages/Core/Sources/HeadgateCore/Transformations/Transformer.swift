@@ -93,7 +93,7 @@ public enum TransformationFault: Error, Equatable, Sendable {
     /// a name.
     case cannotBeChanged(EventMember)
     /// A path leads through a value that is neither an object nor an array with such an element.
-    case noWay
+    case noPath
     /// The result has no name, an empty key, or data or context that is not an object.
     case notAnEvent
     /// The result is nested deeper than tracked events may be.
@@ -108,7 +108,7 @@ extension TransformationFault: CustomStringConvertible {
         case .unknownTransformer(let id): "there is no transformer `\(id)`"
         case .rule(let fault): "its rule: \(fault)"
         case .cannotBeChanged(let member): "`\(member.rawValue)` cannot be changed"
-        case .noWay: "a path leads through a value that is not an object, or to a missing element"
+        case .noPath: "a path leads through a value that is not an object, or to a missing element"
         case .notAnEvent: "the result has no name, an empty key, or data or context that is not an object"
         case .tooDeep: "the result is nested deeper than limits.max_depth"
         case .tooLarge: "the result or its key is larger than a tracked event may be"

@@ -12,7 +12,7 @@ extension EventStoreConformance {
             try bench.expect(page.next == nil && page.newest == 1, "the page goes on: \(page)")
         },
         Check("D10: a query selects a dispatcher, numbers, a range, or a combination") { bench in
-            try bench.bury(1...9)
+            try bench.makeDeadLetters(1...9)
             try bench.expect(bench.deadLetters(DeadLetterQuery(limit: 3)).next, is: 3, "where the next page begins")
             try bench.expectDeadLetters([1, 2, 3], DeadLetterQuery(limit: 3))
             try bench.expectDeadLetters([2, 4, 6, 8], DeadLetterQuery(dispatcher: 2, limit: 9))
@@ -23,18 +23,18 @@ extension EventStoreConformance {
             try bench.expectDeadLetters([], DeadLetterQuery(numbers: [], limit: 9))
         },
         Check("D10: exactly the selected dead letters are purged, and their numbers are not reused") { bench in
-            try bench.bury(1...6)
+            try bench.makeDeadLetters(1...6)
             try bench.expect(bench.purge(DeadLetterQuery(dispatcher: 1, limit: 2)), is: 2, "purged")
             try bench.expectDeadLetters([2, 4, 5, 6], DeadLetterQuery(limit: 9))
             try bench.expect(bench.purge(DeadLetterQuery(limit: 9)), is: 4, "purged")
             try bench.expect(bench.purge(DeadLetterQuery(limit: 9)), is: 0, "purged")
             try bench.reopen()
-            try bench.bury(7...7)
+            try bench.makeDeadLetters(7...7)
             try bench.expectDeadLetters([7], DeadLetterQuery(limit: 9))
         },
         Check("D10: the store reports the number of dead letters, and drops the oldest beyond a limit on request") {
             bench in
-            try bench.bury(1...4)
+            try bench.makeDeadLetters(1...4)
             let all = bench.store.deadLetterTally
             try bench.expect(all.events, is: 4, "letters")
             try bench.write(.limitDeadLetters(DeadLetterLimits(count: 3)))
@@ -48,7 +48,7 @@ extension EventStoreConformance {
             try bench.expect(bench.store.deadLetterTally, is: Tally(events: 1, bytes: all.bytes / 4), "letters")
         },
         Check("D10: requeued dead letters are removed in the commit that stores their events") { bench in
-            try bench.bury(1...3)
+            try bench.makeDeadLetters(1...3)
             try bench.append(.sample(10...11).with(requeued: [1, 3, 99]))
             try bench.reopen()
             try bench.expectDeadLetters([2], DeadLetterQuery(limit: 9))
@@ -59,7 +59,7 @@ extension EventStoreConformance {
 
 extension StoreBench {
     /// Stores dead letters for dispatchers 1 and 2 alternately.
-    fileprivate func bury(_ numbers: ClosedRange<SequenceNumber>) throws {
+    fileprivate func makeDeadLetters(_ numbers: ClosedRange<SequenceNumber>) throws {
         for number in numbers { try write(.deadLetter(.sample(number, dispatcher: number % 2 == 1 ? 1 : 2))) }
     }
 

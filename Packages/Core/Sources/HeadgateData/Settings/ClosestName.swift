@@ -15,12 +15,12 @@ public enum ClosestName {
         let (one, other) = (Array(one.utf8.prefix(longest)), Array(other.utf8.prefix(longest)))
         if !one.isEmpty, other.starts(with: one) || one.starts(with: other) { return 1 }
         var rows = [Array(0...other.count)]
-        for (row, letter) in one.enumerated() {
+        for (row, character) in one.enumerated() {
             var line = [row + 1]
             for (column, candidate) in other.enumerated() {
                 var best = min(rows[row][column + 1], line[column]) + 1
-                best = min(best, rows[row][column] + (letter == candidate ? 0 : 1))
-                if row > 0, column > 0, letter == other[column - 1], one[row - 1] == candidate {
+                best = min(best, rows[row][column] + (character == candidate ? 0 : 1))
+                if row > 0, column > 0, character == other[column - 1], one[row - 1] == candidate {
                     best = min(best, rows[row - 1][column - 1] + 1)
                 }
                 line.append(best)

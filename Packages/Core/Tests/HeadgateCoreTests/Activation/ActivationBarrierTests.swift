@@ -122,7 +122,7 @@ struct ActivationBarrierTests {
     }
 
     @Test("If a client disconnects, the chain of barriers that only it waits for is cancelled")
-    func chainGivenUp() throws {
+    func chainWithdrawn() throws {
         var bench = ActivationBench()
         try bench.serve("network")
         try bench.serve("auth", behind: ActivationBarrier(board: "network"))

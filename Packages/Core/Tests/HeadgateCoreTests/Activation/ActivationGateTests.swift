@@ -157,7 +157,7 @@ struct ActivationGateTests {
     }
 
     @Test("A9: completion resets the backoff after a refusal")
-    func waitsBeginAnew() {
+    func waitsRestart() {
         let bench = bench(sticky: .seconds(60))
         bench.track(1)
         for milliseconds in [500, 1000] {
@@ -228,14 +228,14 @@ struct ActivationGateTests {
     // MARK: Changes
 
     @Test("Removing a dispatcher or changing its board cancels its activation")
-    func givenUp() {
+    func withdrawn() {
         let bench = bench()
         bench.track(1)
         var settings = bench.dispatchers[0]
         settings.activationBarrier?.board = "other"
         bench.gate.changeDispatcher(settings, kind: "recording", sender: nil, reachesNetwork: false)
         bench.settle()
-        #expect(boards.givenUp == 1 && boards.asked.map(\.board) == ["login", "other"])
+        #expect(boards.withdrawn == 1 && boards.asked.map(\.board) == ["login", "other"])
         settings.activationBarrier = nil
         bench.gate.changeDispatcher(settings, kind: "recording", sender: nil, reachesNetwork: false)
         bench.settle()

@@ -173,7 +173,7 @@ struct ActivationTests {
         #expect(bench.running == ["auth", "plain"])
         bench.clientLeaves()
         #expect(bench.running.isEmpty)
-        #expect(bench.ends.map(\.outcome) == [.givenUp, .givenUp, .givenUp])
+        #expect(bench.ends.map(\.outcome) == [.withdrawn, .withdrawn, .withdrawn])
         #expect(bench.machine.isForgetful)
     }
 

@@ -225,7 +225,7 @@ struct CycleTests {
     // MARK: A6
 
     @Test("A6: another process takes over the cycle unnoticed, and the timeout does not restart")
-    func handOver() throws {
+    func passOn() throws {
         var bench = try bench()
         try bench.serve("auth", by: 8)
         let activation = try bench.activate("checkout")

@@ -4,7 +4,7 @@ import Testing
 @testable import HeadgateCore
 
 @Suite("The barriers of a dispatcher")
-struct WayTests {
+struct DispatcherBarriersTests {
     typealias Report = DispatcherBarriers.Report
 
     @Test("B1: without barriers a dispatcher is open")

@@ -101,7 +101,7 @@ struct RemoteBarrierTests {
     func takeover() throws {
         try barriers.register("door", RemoteBarrierRegistration(state: .open, onDisconnect: .close), by: shop)
         barriers.ownerLeft(1)
-        #expect(throws: RemoteBarrierRefusal.abandoned) {
+        #expect(throws: RemoteBarrierRefusal.ownerless) {
             try barriers.set("door", RemoteBarrierChange(state: .open), by: shop)
         }
         try barriers.register("door", RemoteBarrierRegistration(state: .open), by: till)
@@ -285,7 +285,7 @@ struct RemoteBarrierTests {
         guard archive != nil else { return }
         #expect(bench.barrier("door")?.identity.owner == nil && bench.barrier("door")?.isFlushable == false)
         #expect(bench.barrier("door")?.scopes == [.all])
-        #expect(throws: RemoteBarrierRefusal.abandoned) {
+        #expect(throws: RemoteBarrierRefusal.ownerless) {
             try barriers.set("door", RemoteBarrierChange(state: .open), by: till)
         }
         try barriers.register("door", RemoteBarrierRegistration(state: .open), by: till)
@@ -319,7 +319,7 @@ struct RemoteBarrierTests {
     }
 
     @Test("B29: a configured barrier replaces a kept one with the same id at a start")
-    func givesWay() throws {
+    func yields() throws {
         try barriers.register("door", RemoteBarrierRegistration(state: .closed, onDisconnect: .close), by: shop)
         bench.settle()
         try bench.restart()

@@ -13,7 +13,7 @@ struct RequeueTests {
     }
 
     /// Tracks `count` events and has each of them refused, so that all become dead letters.
-    private func bury(_ count: Int, _ draft: EventDraft = EventDraft()) {
+    private func makeDeadLetters(_ count: Int, _ draft: EventDraft = EventDraft()) {
         bench.track(count, draft)
         for _ in 0..<count {
             bench.sender.answer(.status(400))
@@ -37,7 +37,7 @@ struct RequeueTests {
 
     @Test("D10: a requeued event is sent again with its id, a new sequence number and attempt 1")
     func again() throws {
-        bury(1, EventDraft(id: "a", key: "k", data: #"{"n":1.50}"#))
+        makeDeadLetters(1, EventDraft(id: "a", key: "k", data: #"{"n":1.50}"#))
         bench.advance(by: .seconds(60))
         #expect(requeue() == .success(1))
         bench.sender.answer()
@@ -54,7 +54,7 @@ struct RequeueTests {
 
     @Test("D10: a requeued event's number may have another length, and the following members stay intact")
     func moreDigits() {
-        bury(1, EventDraft(id: "first", data: #"{"n":1}"#))
+        makeDeadLetters(1, EventDraft(id: "first", data: #"{"n":1}"#))
         bench.sender.reply = { _ in .delivered }
         bench.track(9)
         #expect(requeue() == .success(1))
@@ -67,14 +67,14 @@ struct RequeueTests {
 
     @Test("Q7: a client's repeat of the id is a duplicate, but the requeued event is not")
     func duplicates() {
-        bury(1, EventDraft(id: "a"))
+        makeDeadLetters(1, EventDraft(id: "a"))
         #expect(requeue() == .success(1))
         #expect(bench.track(EventDraft(id: "a")) == .duplicate(1))
     }
 
     @Test("D10: a purge covers the dead letters at its start, and later ones stay")
     func purgeThere() throws {
-        bury(600)
+        makeDeadLetters(600)
         let event = try #require(deadLetters(limit: 1)?.deadLetters.first).deadLetter
         bench.store.beforePurge = { [memory = bench.store.memory] in memory.write([.deadLetter(event)]) { _ in } }
         var purged: Int?
@@ -105,7 +105,7 @@ struct RequeueTests {
 
     @Test("D10: a requeue selects one dispatcher or some numbers, and missing ones are not counted")
     func selection() {
-        bury(4)
+        makeDeadLetters(4)
         #expect(requeue([2, 4, 99]) == .success(2))
         #expect(deadLetters()?.deadLetters.map(\.number) == [1, 3])
         #expect(!bench.gate.deadLetters.requeue(of: "nowhere") { _ in })
@@ -132,7 +132,7 @@ struct RequeueTests {
 
     @Test("D10: a dead letter requeued twice at once is sent once")
     func twiceAtOnce() {
-        bury(3)
+        makeDeadLetters(3)
         var counts: [Int] = []
         for _ in 0..<2 { #expect(bench.gate.deadLetters.requeue { counts.append((try? $0.get()) ?? -1) }) }
         bench.settle()
@@ -156,7 +156,7 @@ struct RequeueTests {
         var limits = StoreLimits()
         limits.maxEvents = 3
         limits.overflow = overflow
-        bury(2)
+        makeDeadLetters(2)
         bench.gate.setLimits(limits)
         bench.track(2)
         #expect(requeue() == .failure(.queueFull(requeued: 1)))
@@ -166,7 +166,7 @@ struct RequeueTests {
 
     @Test("D10: if the store fails the dead letters stay, and nothing is sent")
     func storeFails() {
-        bury(2)
+        makeDeadLetters(2)
         bench.store.memory.fault = .noRoom("full")
         #expect(requeue() == .failure(.store(.noRoom("full"), requeued: 0)))
         bench.store.memory.fault = nil
@@ -180,7 +180,7 @@ struct RequeueTests {
         var limits = StoreLimits()
         limits.maxAge = .seconds(3600)
         bench.gate.setLimits(limits)
-        bury(1, EventDraft(timeToLive: .seconds(10)))
+        makeDeadLetters(1, EventDraft(timeToLive: .seconds(10)))
         bench.advance(by: .seconds(7200))
         #expect(bench.gate.pause("collect", reason: nil, isFlushable: false) { _ in })
         #expect(requeue() == .success(1))
@@ -192,7 +192,7 @@ struct RequeueTests {
 
     @Test("D10: requeued events and remaining dead letters survive a restart")
     func restart() throws {
-        bury(2)
+        makeDeadLetters(2)
         #expect(requeue([1]) == .success(1))
         try bench.restart()
         #expect(bench.sender.sent == [[3]])
@@ -201,7 +201,7 @@ struct RequeueTests {
 
     @Test("D10: a removed dispatcher's dead letters stay, and can be requeued when it is back")
     func removed() {
-        bury(1)
+        makeDeadLetters(1)
         bench.gate.removeDispatcher("collect")
         bench.settle()
         #expect(!bench.gate.deadLetters.requeue(of: "collect") { _ in })
@@ -214,7 +214,7 @@ struct RequeueTests {
 
     @Test("D10: each page continues after the previous one")
     func pages() throws {
-        bury(5)
+        makeDeadLetters(5)
         let first = try #require(deadLetters(limit: 2))
         #expect(first.deadLetters.map(\.number) == [1, 2] && first.next == 2)
         let second = try #require(deadLetters(limit: 3, after: 2))
@@ -223,7 +223,7 @@ struct RequeueTests {
 
     @Test("D10: purged dead letters are removed, and the others stay")
     func purge() {
-        bury(5)
+        makeDeadLetters(5)
         var count: Int?
         #expect(bench.gate.deadLetters.purge([2, 3, 77]) { count = try? $0.get() })
         bench.settle()
@@ -261,7 +261,7 @@ struct RequeueTests {
 
     @Test("X2: a dead letter larger than a page is returned alone")
     func hugeDeadLetters() throws {
-        bury(2, EventDraft(data: #"{"x":"\#(String(repeating: "x", count: 600_000))"}"#))
+        makeDeadLetters(2, EventDraft(data: #"{"x":"\#(String(repeating: "x", count: 600_000))"}"#))
         let page = try #require(deadLetters())
         #expect(page.deadLetters.count == 1 && page.next == 1)
         #expect(deadLetters(after: 1)?.deadLetters.count == 1)
@@ -269,7 +269,7 @@ struct RequeueTests {
 
     @Test("D10, X2: a page is limited in size")
     func largePage() throws {
-        bury(4, EventDraft(data: #"{"x":"\#(String(repeating: "x", count: 200_000))"}"#))
+        makeDeadLetters(4, EventDraft(data: #"{"x":"\#(String(repeating: "x", count: 200_000))"}"#))
         let page = try #require(deadLetters())
         #expect(page.deadLetters.count == 2 && page.next == 2)
         #expect(requeue() == .success(4))

@@ -172,7 +172,7 @@ struct AnnotationTests {
     }
 
     @Test("D13: a barrier that closed and opened while an event was in flight did not hold that event")
-    func onItsWay() {
+    func inFlight() {
         let door = SwitchBarrier(.open)
         bench.gate.registerScopedBarrier(door, id: "door", scopes: [.all])
         bench.track(1)
@@ -190,7 +190,7 @@ struct AnnotationTests {
     }
 
     @Test("D13: such a barrier did not hold the event even if earlier events were pending")
-    func onItsWayBehindOthers() {
+    func inFlightBehindOthers() {
         let bench = GateBench { ($0.dispatchLimit, $0.inFlight) = (1, 2) }
         let door = SwitchBarrier(.open)
         bench.gate.registerScopedBarrier(door, id: "door", scopes: [.all])

@@ -173,9 +173,9 @@ struct DeliveryMachineTests {
     @Test("A9: a 401 makes the board run again, and dead-letters events that had one before")
     func unauthorized() throws {
         var run = try machine(events: 1)
-        run.machine.boardPlaced(true)
+        run.machine.boardAdded(true)
         run.opening = BoardOpening(generation: 4, output: ["token": "x"])
-        #expect(run.evaluate(through: nil).contains(.wantBoard))
+        #expect(run.evaluate(through: nil).contains(.runBoard))
         _ = run.evaluate(through: .max)
         #expect(run.inFlight[1]?.output == ["token": "x"])
         #expect(run.answer(1, .status(401)) == [.renewBoard(sentUnder: 4), .evaluateForMore])

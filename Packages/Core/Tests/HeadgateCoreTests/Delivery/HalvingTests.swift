@@ -100,9 +100,9 @@ struct HalvingTests {
         limit.halve(4, through: 8)
         limit.halve(4, through: 4)
         for number in 1...8 as ClosedRange<SequenceNumber> {
-            #expect(limit.isHalf(number) && !limit.mayGo(9, with: number) && limit.mayGo(8, with: number))
+            #expect(limit.isHalf(number) && !limit.mayJoin(9, with: number) && limit.mayJoin(8, with: number))
         }
-        #expect(!limit.isHalf(9) && limit.mayGo(10, with: 9) && limit.mayGo(9, with: nil))
+        #expect(!limit.isHalf(9) && limit.mayJoin(10, with: 9) && limit.mayJoin(9, with: nil))
     }
 
     @Test("D6, B22: in a gate the halves of both batches do not wait for full batches, in any order of refusal")

@@ -261,7 +261,7 @@ import Testing
     }
 
     @Test("R1, R3: a rewind to removed events is refused, with the oldest position that is kept")
-    func givenUp() {
+    func unretained() {
         var limits = RewindTests.retaining
         limits.retain = RetentionLimits(maxAge: .seconds(60))
         let bench = bench(limits: limits)

@@ -73,7 +73,7 @@ import Testing
     }
 
     @Test("R4: a start before the oldest kept event begins at that event")
-    func givenUp() {
+    func dropped() {
         var limits = StartTests.retaining
         limits.retain = RetentionLimits(maxAge: .seconds(60))
         let bench = bench(limits: limits)

@@ -29,7 +29,7 @@ struct StopMachineTests {
 
         mutating func step() throws {
             switch Int.random(in: 0..<6, using: &random) {
-            case 0: take(machine.looked(isStuck: random.oneIn(3), inFlight: inFlight))
+            case 0: take(machine.checked(isStuck: random.oneIn(3), inFlight: inFlight))
             case 1 where random.oneIn(3): take(machine.flushEnded())
             case 2 where inFlight > 0: inFlight -= 1
             case 3 where told.contains(.closeStore) && random.oneIn(4): take(machine.storeClosed())
@@ -82,7 +82,7 @@ struct StopMachineTests {
             try #require(run.now <= run.start + run.timeout + .seconds(5), "seed \(seed)")
             try #require(run.machine.timePassed(to: .init(nanoseconds: .max), inFlight: 0).isEmpty)
             try #require(run.machine.storeClosed().isEmpty && run.machine.flushEnded().isEmpty)
-            try #require(run.machine.looked(isStuck: true, inFlight: 0).isEmpty)
+            try #require(run.machine.checked(isStuck: true, inFlight: 0).isEmpty)
         }
     }
 
@@ -94,7 +94,7 @@ struct StopMachineTests {
             #expect(orders == [.flush] && stop.nextDeadline == start + flushEnd)
             #expect(stop.timePassed(to: start + flushEnd, inFlight: 1) == [.endFlush, .takeNoMore])
             #expect(stop.nextDeadline == start + timeout)
-            #expect(stop.looked(isStuck: false, inFlight: 0) == [.closeStore])
+            #expect(stop.checked(isStuck: false, inFlight: 0) == [.closeStore])
         }
     }
 
@@ -103,7 +103,7 @@ struct StopMachineTests {
         let start = Instant(nanoseconds: 0)
         var (stop, orders) = StopMachine.begin(at: start, within: .seconds(2), flushing: false)
         #expect(orders == [.takeNoMore])
-        #expect(stop.looked(isStuck: false, inFlight: 2).isEmpty)
+        #expect(stop.checked(isStuck: false, inFlight: 2).isEmpty)
         #expect(stop.timePassed(to: start + .seconds(2), inFlight: 2) == [.interrupt])
         #expect(stop.timePassed(to: start + .milliseconds(2999), inFlight: 2).isEmpty)
         #expect(stop.timePassed(to: start + .seconds(3), inFlight: 2) == [.closeStore])

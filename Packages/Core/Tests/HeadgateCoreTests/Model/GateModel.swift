@@ -46,7 +46,7 @@ final class GateModel {
         expect(!numbers.isEmpty && numbers.count <= dispatcher.settings.dispatchLimit, "a batch of \(numbers.count)")
         expect(zip(numbers, numbers.dropFirst()).allSatisfy { $0 < $1 }, "\(id): disorder in \(numbers)")
         for number in numbers { checkMaySend(number, dispatcher) }
-        checkWay(numbers, dispatcher)
+        checkOpen(numbers, dispatcher)
         checkOrder(numbers, dispatcher)
         checkAttempts(batch, dispatcher)
         checkReasons(batch, dispatcher)
@@ -62,7 +62,7 @@ final class GateModel {
     }
 
     /// Behaviour B1, B2, F1: no event is sent while its dispatcher is blocked.
-    private func checkWay(_ numbers: [SequenceNumber], _ dispatcher: ModelDispatcher) {
+    private func checkOpen(_ numbers: [SequenceNumber], _ dispatcher: ModelDispatcher) {
         let pending = bench.summary(of: dispatcher.id).pending + numbers.count
         if isOpen(dispatcher, pending: pending) { return }
         let target = flushTarget(of: dispatcher.id)

@@ -43,12 +43,12 @@ final class GateRun {
         for _ in 0..<steps {
             try step()
             model.noteMayBeHeld()
-            if !random.oneIn(4) { try look() }
+            if !random.oneIn(4) { try inspect() }
         }
         try rest()
     }
 
-    private func look() throws {
+    private func inspect() throws {
         // Half of the time the clock stays still, so that the batch delay does not end.
         if random.oneIn(2) { bench.settle() } else { bench.scheduler.settle() }
         model.noteHeld()
@@ -220,14 +220,14 @@ final class GateRun {
             model.dispatchers[id]?.isPaused = false
             _ = bench.gate.resume(id) { _ in }
         }
-        try look()
+        try inspect()
         begin(["a", "b"], timeout: nil)
         for _ in 0..<1000 where bench.gate.stored != .zero || !model.flushes.isEmpty {
             for id in ["a", "b"] {
                 for batch in bench[id].outstanding { answer(batch, of: id, .delivered) }
             }
             bench.advance(by: .seconds(10))
-            try look()
+            try inspect()
         }
         model.checkQuiescence()
         if let failure = model.failure { throw failure }

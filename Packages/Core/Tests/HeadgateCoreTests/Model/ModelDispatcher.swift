@@ -42,13 +42,13 @@ struct ModelDispatcher {
         case .refused(let refusal) where refusal.meaning == .tooLarge && sequenceNumbers.count > 1:
             halvedThrough = max(halvedThrough, sequenceNumbers.max() ?? 0)
         case .refused(let refusal) where refusal.meaning != .again:
-            bury(sequenceNumbers)
+            deadLetter(sequenceNumbers)
         case .refused(let refusal):
             if refusal.isCharged { judged(sequenceNumbers) }
             if refusal.isCharged { charge(sequenceNumbers) }
             wait(from: now, chance)
         case .lost: lost(sequenceNumbers, at: now, chance)
-        case .unsendable: bury(sequenceNumbers)
+        case .unsendable: deadLetter(sequenceNumbers)
         case .each(let outcomes):
             for (number, outcome) in zip(sequenceNumbers, outcomes) { answered(number, outcome) }
             if outcomes.contains(where: \.isRetry) { wait(from: now, chance) }
@@ -60,7 +60,7 @@ struct ModelDispatcher {
     private mutating func answered(_ sequenceNumber: SequenceNumber, _ outcome: EventOutcome) {
         switch outcome {
         case .delivered, .duplicate: deliver([sequenceNumber])
-        case .dead: bury([sequenceNumber])
+        case .dead: deadLetter([sequenceNumber])
         case .retry(_, let charged):
             judged([sequenceNumber])
             if charged { charge([sequenceNumber]) }
@@ -92,10 +92,10 @@ struct ModelDispatcher {
 
     private mutating func charge(_ sequenceNumbers: [SequenceNumber]) {
         for number in sequenceNumbers { attempts[number, default: 0] += 1 }
-        bury(sequenceNumbers.filter { attempts[$0, default: 0] >= settings.maxAttempts })
+        deadLetter(sequenceNumbers.filter { attempts[$0, default: 0] >= settings.maxAttempts })
     }
 
-    private mutating func bury(_ sequenceNumbers: [SequenceNumber]) {
+    private mutating func deadLetter(_ sequenceNumbers: [SequenceNumber]) {
         dead += sequenceNumbers.count
         unsettled.subtract(sequenceNumbers)
     }

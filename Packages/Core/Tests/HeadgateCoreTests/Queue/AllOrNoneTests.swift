@@ -164,7 +164,7 @@ extension GateBench {
         guard let draft = rest.first else {
             return Result { () throws(AdmissionRefusal) in try gate.events.admit(all: lent) }
         }
-        let route = (try? gate.route(narrowedTo: draft.dispatchers)) ?? RouteTable.nobody
+        let route = (try? gate.route(narrowedTo: draft.dispatchers)) ?? RouteTable.noDispatcher
         return draft.withTracked(route: route, spareId: GateBench.spareId) {
             lend(rest.dropFirst(), lent + [$0])
         }

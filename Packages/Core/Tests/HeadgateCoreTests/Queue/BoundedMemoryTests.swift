@@ -93,7 +93,7 @@ struct BoundedMemoryTests {
     func othersAreLeftAlone() throws {
         let ids = (0..<50).map { "d\($0)" }
         let bench = GateBench(ids.map(DispatcherSettings.init(id:)))
-        let looked = bench.store.readCount
+        let readBefore = bench.store.readCount
         bench.track(5, EventDraft(dispatchers: ["d7"]))
         #expect(bench["d7"].sent == [[1, 2, 3, 4, 5]])
         for id in ids where id != "d7" {
@@ -101,7 +101,7 @@ struct BoundedMemoryTests {
             #expect(queue.readPosition == 0)
             #expect(queue.entries.isEmpty)
         }
-        #expect(bench.store.readCount == looked)
+        #expect(bench.store.readCount == readBefore)
     }
 
     @Test("Q6: a dispatcher with rare events reads them from memory, whatever was stored in between")

@@ -23,7 +23,7 @@ struct InitialStateTests {
     }
 
     @Test("P1, Q3: events of a dropped and restored dispatcher are its own after a restart")
-    func givenUpAndBack() throws {
+    func droppedAndBack() throws {
         let late = DispatcherSettings(id: "late")
         bench.limits.orphanRetention = .zero
         try bench.restart()

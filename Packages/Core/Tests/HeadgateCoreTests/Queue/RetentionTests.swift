@@ -47,7 +47,7 @@ import Testing
 
     @Test("R3: a rewind before the oldest retained event is refused, and one after it is not")
     func range() {
-        let kept = RewindRange(givenUpThrough: 100, oldest: KeptEvent(101, receivedStamp: 5_000))
+        let kept = RewindRange(unretainedThrough: 100, oldest: KeptEvent(101, receivedStamp: 5_000))
         #expect(!kept.allows(.sequenceNumber(100)) && kept.allows(.sequenceNumber(101)))
         #expect(!kept.allows(.receipt(4_999)) && kept.allows(.receipt(5_000)))
         #expect(kept.isComplete(from: 101) && !kept.isComplete(from: 100))
@@ -55,16 +55,16 @@ import Testing
 
     @Test("R3: until the first removal, every position can be rewound to")
     func whole() {
-        let whole = RewindRange(givenUpThrough: 0, oldest: nil)
+        let whole = RewindRange(unretainedThrough: 0, oldest: nil)
         #expect(whole.allows(.sequenceNumber(1)) && whole.allows(.receipt(.min)) && whole.isComplete(from: 1))
     }
 
     @Test("R5: while nothing is retained, a rewind reaches what another dispatcher needs, and is not complete")
     func nothingRetained() {
-        let others = RewindRange(givenUpThrough: nil, oldest: KeptEvent(7, receivedStamp: 5_000))
+        let others = RewindRange(unretainedThrough: nil, oldest: KeptEvent(7, receivedStamp: 5_000))
         #expect(others.allows(.sequenceNumber(7)) && !others.allows(.sequenceNumber(6)))
         #expect(!others.isComplete(from: 7))
-        #expect(!RewindRange(givenUpThrough: nil, oldest: nil).allows(.sequenceNumber(1)))
+        #expect(!RewindRange(unretainedThrough: nil, oldest: nil).allows(.sequenceNumber(1)))
     }
 
     // MARK: Replays

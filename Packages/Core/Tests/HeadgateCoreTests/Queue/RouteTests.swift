@@ -152,7 +152,7 @@ struct RouteTests {
         var last = RouteTable(saved: [1: [1], .max - 1: [2], .max: [3]])
         #expect(last.number(of: [4]) == 2)
         #expect(last.number(of: [1]) == 1)
-        #expect(last.dispatchers(of: RouteTable.nobody) == [])
+        #expect(last.dispatchers(of: RouteTable.noDispatcher) == [])
     }
 
     @Test(

@@ -48,7 +48,7 @@ struct LoadRoutingTests {
         #expect(try wanting(bench, "visit", plan: "pro", narrowedTo: ["premium", "orders"]) == [])
         let route = try bench.gate.route(
             try bench.gate.route(narrowedTo: ["orders"]) ?? 0, for: EventDocument(members: ["event": "visit"]))
-        #expect(route == RouteTable.nobody)
+        #expect(route == RouteTable.noDispatcher)
     }
 
     @Test("P3: a changed rule applies to the next event")

@@ -25,7 +25,7 @@ struct TaskRunnerTests {
     @Test("B11: a function runs line by line in turns of the scheduler, and only there")
     func lines() {
         let tasks = TaskRunner(scheduler)
-        tasks.run { [questions] () async throws(Abandoned) in
+        tasks.run { [questions] () async throws(RunnerEnded) in
             questions.log.append("begun")
             questions.log.append("\(try await tasks.answer(questions.ask))")
             questions.log.append("\(try await tasks.answer(questions.ask))")
@@ -45,7 +45,7 @@ struct TaskRunnerTests {
     @Test("An answer that comes before the function waits is taken in the same turn")
     func atOnce() {
         let tasks = TaskRunner(scheduler)
-        tasks.run { [questions] () async throws(Abandoned) in
+        tasks.run { [questions] () async throws(RunnerEnded) in
             for _ in 0..<3 { questions.log.append(try await tasks.answer { $0("answer") }) }
         }
         scheduler.settle()
@@ -57,8 +57,8 @@ struct TaskRunnerTests {
         let tasks = TaskRunner(scheduler)
         let turns = OneAtATime(tasks)
         for name in ["a", "b", "c"] {
-            tasks.run { [questions] () async throws(Abandoned) in
-                try await turns.run { () async throws(Abandoned) in
+            tasks.run { [questions] () async throws(RunnerEnded) in
+                try await turns.run { () async throws(RunnerEnded) in
                     questions.log.append("\(name) begins")
                     questions.log.append("\(name) ends with \(try await tasks.answer(questions.ask))")
                 }
@@ -84,8 +84,8 @@ struct TaskRunnerTests {
             held = tasks
             let turns = OneAtATime(tasks)
             for name in ["a", "b"] {
-                tasks.run { [questions] () async throws(Abandoned) in
-                    try await turns.run { () async throws(Abandoned) in
+                tasks.run { [questions] () async throws(RunnerEnded) in
+                    try await turns.run { () async throws(RunnerEnded) in
                         _ = try await tasks.answer(questions.ask)
                         questions.log.append(name)
                     }

@@ -199,7 +199,7 @@ import Testing
     }
 
     @Test("O2: a scan finds an id whatever its escapes, and counts the events before it")
-    func survey() {
+    func scan() {
         let chunk = TraceChunks.of([#""a""#, #""\u0061""#, #""b""#], from: 4)
         var search = EventScan(for: [Array("a".utf8), Array("none".utf8)], after: 3, through: 6)
         search.take(chunk)

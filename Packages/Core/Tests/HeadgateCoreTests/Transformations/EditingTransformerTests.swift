@@ -35,13 +35,13 @@ struct EditingTransformerTests {
 
     @Test("P4: all paths of a transformation refer to the original event, including array elements")
     func arrays() throws {
-        let letters = #"{"l":["A","B","C","D"]}"#
-        #expect(try edited(letters, .remove("l.0"), .remove("l.1")) == #"{"l":["C","D"]}"#)
-        #expect(try edited(letters, .remove("l.3"), .remove("l.0")) == #"{"l":["B","C"]}"#)
-        #expect(try edited(letters, rename(("l.0", "a"), ("l.2", "c"))) == #"{"l":["B","D"],"a":"A","c":"C"}"#)
-        #expect(try edited(letters, rename(("l.0", "l.1"), ("l.1", "l.0"))) == #"{"l":["B","A","C","D"]}"#)
+        let list = #"{"l":["A","B","C","D"]}"#
+        #expect(try edited(list, .remove("l.0"), .remove("l.1")) == #"{"l":["C","D"]}"#)
+        #expect(try edited(list, .remove("l.3"), .remove("l.0")) == #"{"l":["B","C"]}"#)
+        #expect(try edited(list, rename(("l.0", "a"), ("l.2", "c"))) == #"{"l":["B","D"],"a":"A","c":"C"}"#)
+        #expect(try edited(list, rename(("l.0", "l.1"), ("l.1", "l.0"))) == #"{"l":["B","A","C","D"]}"#)
         #expect(
-            try edited(letters, rename(("l.0", "first")), .set("l.1", 7), .hash("l.2"), .remove("l.3"))
+            try edited(list, rename(("l.0", "first")), .set("l.1", 7), .hash("l.2"), .remove("l.3"))
                 == ##"{"l":[7,"#C"],"first":"A"}"##)
     }
 
@@ -80,12 +80,12 @@ struct EditingTransformerTests {
                 rename(("b", "a.c"), ("a", "x")), .set("mail.domain", "x"), .set("event", ""), .set("id", "x"),
                 .hash("mail"), .remove("ip"),
             ])
-        #expect(result.faults == [.noWay, .notAnEvent, .cannotBeChanged(.id)])
+        #expect(result.faults == [.noPath, .notAnEvent, .cannotBeChanged(.id)])
         #expect(result.event["x"] == 1 && result.event["a"] == ["c": 2])
         #expect(result.event["mail"] == "#m" && result.event["ip"] == nil && result.event.event == "order")
         // A member that cannot be moved stays where it was.
         let back = try edit(json, [rename(("b", "mail.c")), .remove("ip")])
-        #expect(back.faults == [.noWay] && back.event["b"] == 2 && back.event["ip"] == nil)
+        #expect(back.faults == [.noPath] && back.event["b"] == 2 && back.event["ip"] == nil)
     }
 
     @Test("P4: transformed events must satisfy the limits of incoming events")
@@ -137,6 +137,6 @@ struct EditingTransformerTests {
     func throwing() {
         let transformer = EditingTransformer([.set("a.b", 1)]) { _ in "" }
         let event = EventDocument(members: ["event": "order", "context": [:], "data": ["a": 1]])
-        #expect(throws: TransformationFault.noWay) { try transformer.transform(event, dispatcher: nil) }
+        #expect(throws: TransformationFault.noPath) { try transformer.transform(event, dispatcher: nil) }
     }
 }

@@ -45,9 +45,9 @@ struct EventDocumentTests {
     @Test(
         "P4: a path through a value that is not an object has no target",
         arguments: ["plan.x", "items.2", "items.x", "items.-1.a", "z.x", "event.x", "user.id.x"] as [EventPath])
-    func noWay(path: EventPath) {
+    func noPath(path: EventPath) {
         var event = event
-        #expect(throws: TransformationFault.noWay) { try event.set(1, at: path) }
+        #expect(throws: TransformationFault.noPath) { try event.set(1, at: path) }
         #expect(!event.isTouched)
     }
 

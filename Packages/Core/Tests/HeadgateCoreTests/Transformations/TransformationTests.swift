@@ -17,11 +17,11 @@ struct TransformationTests {
 
     private struct Refusal: Error {}
 
-    /// Returns a transformer that appends a letter to `data.way`.
-    private func adding(_ letter: String) -> Scripted {
+    /// Returns a transformer that appends a mark to `data.way`.
+    private func adding(_ mark: String) -> Scripted {
         Scripted { event, _ in
             var event = event
-            event.data["way"] = .string((event.data.get(key: "way") ?? "") + letter)
+            event.data["way"] = .string((event.data.get(key: "way") ?? "") + mark)
             return event
         }
     }
@@ -50,21 +50,21 @@ struct TransformationTests {
         return try batch.events.map { try #require(DocumentReader.read(batch.body[$0.range])) }
     }
 
-    private func way(_ bench: GateBench, _ id: String) throws -> String? {
+    private func trail(_ bench: GateBench, _ id: String) throws -> String? {
         try #require(sent(bench, id).first).get(key: "data", as: DataObject.self)?.get(key: "way")
     }
 
     @Test(
         "P4, S2: transformations and scopes whose names only look alike are different ones",
         arguments: [(false, "12"), (true, "1")])
-    func namesThatLookAlike(isRemoved: Bool, way: String) throws {
+    func similarNames(isRemoved: Bool, trail: String) throws {
         let bench = bench("caf\u{E9}")
         try add(adding("1"), "caf\u{E9}", to: bench, [.allDispatchers])
         try add(adding("2"), "cafe\u{301}", to: bench, [.allDispatchers])
         try add(adding("3"), "third", to: bench, [.dispatcher(id: "cafe\u{301}")])
         if isRemoved { bench.gate.transformations.remove(id: "cafe\u{301}") }
         bench.track(1)
-        #expect(try self.way(bench, "caf\u{E9}") == way)
+        #expect(try self.trail(bench, "caf\u{E9}") == trail)
     }
 
     @Test("P4: a dispatcher's events pass its own transformations and those for all, in order")
@@ -77,27 +77,27 @@ struct TransformationTests {
         try add(adding("5"), "early", to: bench, [.afterCollectors])
         try add(adding("6"), "first", to: bench, [.allDispatchers], order: -1)
         bench.track(1)
-        #expect(try way(bench, "a") == "6231")
-        #expect(try way(bench, "b") == "631")
+        #expect(try trail(bench, "a") == "6231")
+        #expect(try trail(bench, "b") == "631")
     }
 
     @Test(
         "P4: the default order is the index in the list, and equal orders follow the list"
     )
-    func orderByPlace() throws {
+    func orderByPosition() throws {
         let bench = bench("a")
         let given: [(String, Double?)] = [
             ("a", nil), ("b", nil), ("c", 0.5), ("d", nil), ("e", 1), ("f", 3), ("g", -0.5), ("h", 8), ("i", nil),
         ]
-        for (letter, order) in given { try add(adding(letter), letter, to: bench, [.allDispatchers], order: order) }
+        for (mark, order) in given { try add(adding(mark), mark, to: bench, [.allDispatchers], order: order) }
         bench.track(1)
         // Sorted by order: g -0.5, a 0, c 0.5, b 1, e 1, d 3, f 3, h 8, i 8.
-        #expect(try way(bench, "a") == "gacbedfhi")
+        #expect(try trail(bench, "a") == "gacbedfhi")
         bench.gate.transformations.remove(id: "a")
         bench["a"].answer()
         bench.track(1)
         // With one removed, the later ones have moved up: b 0, c 0.5, e 1, d 2, f 3, i 7, h 8.
-        #expect(try way(bench, "a") == "gbcedfih")
+        #expect(try trail(bench, "a") == "gbcedfih")
     }
 
     @Test("P4: transformations with the scope `afterCollectors` run before the store")
@@ -157,7 +157,7 @@ struct TransformationTests {
             }, "3", to: bench, [.allDispatchers])
         try add(adding("4"), "4", to: bench, [.allDispatchers])
         bench.track(1)
-        #expect(try way(bench, "a") == "14")
+        #expect(try trail(bench, "a") == "14")
         #expect(bench.counters[.transformationErrors] == 2)
     }
 
@@ -173,10 +173,10 @@ struct TransformationTests {
             when: .just(.contains(ignoreCase: false, variable: "way", target: "1")))
         try add(adding("4"), "4", to: bench, [.allDispatchers], when: .not(.reference("nobody")))
         bench.track(1, EventDraft("x"))
-        #expect(try way(bench, "a") == "13")
+        #expect(try trail(bench, "a") == "13")
         bench["a"].answer()
         bench.track(1, EventDraft("y"))
-        #expect(try way(bench, "a") == "2")
+        #expect(try trail(bench, "a") == "2")
     }
 
     @Test("P6: an event without transformations is sent byte for byte as stored")
@@ -323,11 +323,11 @@ struct TransformationTests {
         try add(adding("2"), "2", to: bench, [.allDispatchers])
         try add(adding("3"), "1", to: bench, [.allDispatchers])
         bench.track(1)
-        #expect(try way(bench, "a") == "32")
+        #expect(try trail(bench, "a") == "32")
         bench.gate.transformations.remove(id: "1")
         bench.gate.transformations.remove(id: "nobody")
         bench.track(1)
-        #expect(try way(bench, "a") == "2")
+        #expect(try trail(bench, "a") == "2")
         #expect(throws: TransformationFault.unknownTransformer("nobody")) {
             try bench.gate.transformations.set(TransformationSettings(id: "x", transformerId: "nobody", scopes: []))
         }

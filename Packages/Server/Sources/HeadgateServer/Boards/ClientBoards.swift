@@ -55,7 +55,7 @@ extension RPCError {
         case .cancelled(let barrier, let cause): self = .cancelled(barrier: barrier, cause: cause.rawValue)
         case .circle(let boards): self = .circle(boards)
         // A client that still listens gets this only because the service stops.
-        case .givenUp: self.init(.shuttingDown)
+        case .withdrawn: self.init(.shuttingDown)
         }
     }
 

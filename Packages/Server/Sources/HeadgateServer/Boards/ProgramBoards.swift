@@ -111,7 +111,7 @@ public final class ProgramBoards {
     ///   - timeout: the time that the process may take to answer a run, or nil for no limit.
     ///   - wait: the time to wait for a process that serves the board, or nil for no limit.
     ///   - then: called on the scheduler exactly once with the outcome, never before this method returns.
-    /// - Returns: a handle that cancels the activation. Then `then` gets `givenUp`.
+    /// - Returns: a handle that cancels the activation. Then `then` gets `withdrawn`.
     @discardableResult
     public func activate(
         _ board: String, input: DataItem = .null, mainboard: String = ProgramBoards.mainboard,
@@ -123,7 +123,7 @@ public final class ProgramBoards {
         let tell = { [scheduler = boards.scheduler] outcome in scheduler.soon { then(outcome) } }
         // The limits of activations apply to clients only, so this call fails only if the service stops.
         guard !gate.isStopping, let activation = try? boards.activate(request, then: tell) else {
-            tell(.givenUp)
+            tell(.withdrawn)
             return DisposeAction {}
         }
         return DisposeAction { [weak boards] in boards?.cancel(activation) }

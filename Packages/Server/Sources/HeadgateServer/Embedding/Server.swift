@@ -87,7 +87,7 @@ public actor Server {
         _ board: String, input: DataItem = .null, mainboard: String = ProgramBoards.mainboard,
         timeout: Duration? = .seconds(30), wait: Duration? = .zero
     ) async -> ActivationOutcome {
-        guard let service else { return .givenUp }
+        guard let service else { return .withdrawn }
         let boards = service.programBoards
         let pending = PendingActivation(queue: SchedulerQueue(service.scheduler))
         return await withTaskCancellationHandler {

@@ -22,7 +22,7 @@ public enum LogLevel: String, CaseIterable, Sendable {
 enum LogKind: String, CaseIterable, Sendable {
     case barrierFailed = "barrier_failed"
     case barrierRefused = "barrier_refused"
-    case batchesAbandoned = "batches_given_up"
+    case batchesCancelled = "batches_given_up"
     case bypassForbidden = "bypass_forbidden"
     case callsRefused = "calls_refused"
     case clientDisconnected = "client_disconnected"
@@ -77,7 +77,7 @@ enum LogKind: String, CaseIterable, Sendable {
         switch self {
         case .barrierFailed: (.warning, "barrier {barrier}: {cause}")
         case .barrierRefused: (.warning, "{fault}")
-        case .batchesAbandoned:
+        case .batchesCancelled:
             (.warning, "the daemon stopped with {batches} in flight; it sends their events again at the next start")
         case .bypassForbidden:
             (.warning, "board {board} of {client} asks to bypass the gateway, which the settings forbid")

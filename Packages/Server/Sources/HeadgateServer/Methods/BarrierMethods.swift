@@ -118,7 +118,7 @@ extension RPCError {
         case .notRemote:
             self.init(.conflict, "barrier \(id) is built in or in the settings: no client can change it")
         case .belongs(let owner): self.init(.conflict, "barrier \(id) belongs to \(owner)")
-        case .abandoned:
+        case .ownerless:
             self.init(.conflict, "barrier \(id) was left by a client that disconnected: register it to take it over")
         case .unknownDispatcher(let dispatcher): self.init(.notFound, "there is no dispatcher \(dispatcher)")
         case .tooMany(let most): self.init(.limit, "the limit of \(most) registered barriers is reached")

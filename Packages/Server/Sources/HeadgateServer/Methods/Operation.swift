@@ -19,7 +19,7 @@ struct Operation {
         case done
         case failed(RPCError)
         /// The client disconnected before the end. The work may continue.
-        case abandoned
+        case disconnected
     }
 
     let method: String
@@ -92,7 +92,7 @@ extension Operation.Outcome {
         switch self {
         case .done: "done"
         case .failed(let error): "done in part: \(error.message)"
-        case .abandoned: "continues; the client has disconnected"
+        case .disconnected: "continues; the client has disconnected"
         }
     }
 }

@@ -36,7 +36,7 @@ final class ListeningSockets {
         }
         inheritedPaths = inherited.compactMap(SocketActivation.path).filter(ListeningSockets.isThere)
         guard !listeners.isEmpty else { return }
-        timer = LoopTimer(on: loop) { [weak self] in self?.lookAfterFiles(on: loop) }
+        timer = LoopTimer(on: loop) { [weak self] in self?.checkFiles(on: loop) }
         timer?.arm(after: ListeningSockets.interval)
     }
 
@@ -45,7 +45,7 @@ final class ListeningSockets {
         listeners.append(listener)
     }
 
-    private func lookAfterFiles(on loop: EventLoop) {
+    private func checkFiles(on loop: EventLoop) {
         for listener in listeners where !listener.isInPlace {
             guard let path = listener.path, open(path, on: loop) else { continue }
             listener.close()

@@ -58,8 +58,8 @@ final class Reply {
     }
 
     /// Cancels the reply, because the client has disconnected. The work of the call may go on.
-    func giveUp() {
-        end(.abandoned)
+    func disconnected() {
+        end(.disconnected)
         finish { _, _ in }
     }
 

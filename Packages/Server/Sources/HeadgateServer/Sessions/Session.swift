@@ -209,12 +209,12 @@ final class Session {
             guard let self else { return }
             perform(machine.graceOver())
         }
-        giveUpWaits()
+        endReplies()
         server.askingClientLeft(self)
     }
 
-    private func giveUpWaits() {
-        for reply in waiting.takeAll() { reply.giveUp() }
+    private func endReplies() {
+        for reply in waiting.takeAll() { reply.disconnected() }
     }
 
     /// Answers all waiting calls with an error, because the service stops (Behaviour D11).
@@ -492,7 +492,7 @@ extension Session {
         grace = nil
         machine.closed()
         queue.closeAccount(namespace.account)
-        giveUpWaits()
+        endReplies()
         server.ended(self)
     }
 }

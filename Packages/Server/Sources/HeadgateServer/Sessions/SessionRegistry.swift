@@ -12,7 +12,7 @@ final class SessionRegistry {
     /// The shares of users in a turn of the loop.
     let turns: UserTurns
     /// The next check for clients that do not read, or nil if no output waits.
-    private var look: (any Disposable)?
+    private var nextCheck: (any Disposable)?
 
     init(scheduler: any Scheduler, limits: Limits) {
         self.scheduler = scheduler
@@ -85,9 +85,9 @@ final class SessionRegistry {
     /// Schedules a check for clients that do not read, after output was written. Checks repeat while any output is
     /// unread (Behaviour X2).
     func watchSlowReaders() {
-        guard look == nil else { return }
-        look = scheduler.schedule(at: scheduler.now + min(limits.slowReaderTimeout, .seconds(1))) { [weak self] in
-            self?.look = nil
+        guard nextCheck == nil else { return }
+        nextCheck = scheduler.schedule(at: scheduler.now + min(limits.slowReaderTimeout, .seconds(1))) { [weak self] in
+            self?.nextCheck = nil
             self?.closeSlowReaders()
         }
     }

@@ -6,7 +6,7 @@ enum AccountName {
     static func uid(_ name: String) -> UInt32? {
         guard !name.utf8.contains(0) else { return nil }
         var entry = passwd()
-        return look(for: name) { name, buffer, size, found in
+        return lookUp(for: name) { name, buffer, size, found in
             var result: UnsafeMutablePointer<passwd>?
             let code = getpwnam_r(name, &entry, buffer, size, &result)
             found = result.map { $0.pointee.pw_uid }
@@ -18,7 +18,7 @@ enum AccountName {
     static func gid(_ name: String) -> UInt32? {
         guard !name.utf8.contains(0) else { return nil }
         var entry = group()
-        return look(for: name) { name, buffer, size, found in
+        return lookUp(for: name) { name, buffer, size, found in
             var result: UnsafeMutablePointer<group>?
             let code = getgrnam_r(name, &entry, buffer, size, &result)
             found = result.map { $0.pointee.gr_gid }
@@ -27,7 +27,7 @@ enum AccountName {
     }
 
     /// Repeats a look-up with a larger buffer as long as the buffer is too small. A group may have many members.
-    private static func look(
+    private static func lookUp(
         for name: String,
         _ find: (String, UnsafeMutablePointer<CChar>, Int, inout UInt32?) -> Int32
     ) -> UInt32? {

@@ -96,19 +96,19 @@ extension Limits: SettingsSection {
 }
 
 /// The section `limits.rate`.
-extension EventRate {
+extension EventRate: SettingsSection {
+    static let table = SettingsTable<EventRate>([
+        .required("per_second", .integer(1...largest), \.perSecond), .key("burst", .integer(1...largest), \.burst),
+    ])
+
     private static let largest = 1_000_000_000
 
+    /// Returns nil if `per_second` is absent or wrong. Without `burst`, a user may send the events of a second at once.
     fileprivate init?(_ reader: SettingsReader) {
-        reader.require("per_second")
-        let perSecond = reader.integer("per_second", in: 1...EventRate.largest)
-        let burst = reader.integer("burst", in: 1...EventRate.largest)
-        guard let perSecond else { return nil }
-        self.init(perSecond: perSecond, burst: burst ?? perSecond)
-    }
-
-    fileprivate var object: DataObject {
-        ["per_second": .number(DataNumber(perSecond)), "burst": .number(DataNumber(burst))]
+        self.init(perSecond: 0, burst: 0)
+        read(reader)
+        guard perSecond > 0 else { return nil }
+        if burst == 0 { burst = perSecond }
     }
 }
 

@@ -84,7 +84,7 @@ public struct Settings: Equatable, Sendable {
     }
 
     mutating func read(_ reader: SettingsReader, _ vocabulary: SettingsVocabulary) {
-        readPlaces(reader)
+        readPaths(reader)
         readSections(reader, vocabulary)
         let rules = readLoadRules(reader, program: vocabulary.loadRules)
         readDispatchers(reader, rules: rules, vocabulary)
@@ -96,7 +96,7 @@ public struct Settings: Equatable, Sendable {
         secrets = reader.secrets
     }
 
-    private mutating func readPlaces(_ reader: SettingsReader) {
+    private mutating func readPaths(_ reader: SettingsReader) {
         socket = reader.socketPath("socket")
         dataDirectory = reader.filePath("data_dir")
     }

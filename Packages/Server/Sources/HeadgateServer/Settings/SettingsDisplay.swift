@@ -59,14 +59,14 @@ public enum SettingsDisplay {
     ///
     /// The search works on bytes, as curl does: `@` and a combining accent are one Swift character.
     private static func blankedURL(_ text: String, needsScheme: Bool) -> String {
-        guard let start = placeOfHost(in: text.utf8, needsScheme: needsScheme) else { return text }
+        guard let start = indexOfHost(in: text.utf8, needsScheme: needsScheme) else { return text }
         let authority = text.utf8[start...].prefix { !"/?#".utf8.contains($0) }
         guard let at = authority.lastIndex(of: UInt8(ascii: "@")) else { return text }
         return text[..<start] + blank + text[at...]
     }
 
     /// Returns the index of a URL's authority: behind the scheme, or at the start if the scheme may be missing.
-    private static func placeOfHost(in text: String.UTF8View, needsScheme: Bool) -> String.Index? {
+    private static func indexOfHost(in text: String.UTF8View, needsScheme: Bool) -> String.Index? {
         let scheme = text.prefix { !":/@".utf8.contains($0) }
         let mark = "://".utf8
         if text[scheme.endIndex...].starts(with: mark) { return text.index(scheme.endIndex, offsetBy: mark.count) }

@@ -214,12 +214,12 @@ struct SettingsInstaller {
             gate.transformations.remove(id: transformation.id)
             if new.transformation(transformation.id) == nil { gate.transformations.unregister(id: transformation.id) }
         }
-        for transformation in new.transformations { place(transformation, made.transformers[transformation.id]) }
+        for transformation in new.transformations { install(transformation, made.transformers[transformation.id]) }
     }
 
     /// Adds or changes a transformation.
     /// - Parameter transformer: the new transformer, or nil to keep the present one.
-    private func place(_ transformation: ConfiguredTransformation, _ transformer: (any Transformer)?) {
+    private func install(_ transformation: ConfiguredTransformation, _ transformer: (any Transformer)?) {
         if let transformer { gate.transformations.register(transformer, id: transformation.settings.transformerId) }
         do throws(TransformationFault) {
             try gate.transformations.set(transformation.settings)

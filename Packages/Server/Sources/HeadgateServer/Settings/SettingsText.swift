@@ -95,7 +95,7 @@ public enum SettingsText {
 
     private static func complaint(about text: [UInt8], _ fault: JSONFault) -> String {
         switch fault {
-        case .notJSON: placed(JSONSyntaxError(about: text), in: text)
+        case .notJSON: located(JSONSyntaxError(about: text), in: text)
         case .notUTF8: "is not UTF-8"
         case .tooDeep: "is nested deeper than \(maxDepth)"
         case .tooLarge: "is too long"
@@ -103,7 +103,7 @@ public enum SettingsText {
     }
 
     /// Returns the fault with its line and column, both counted from 1, as editors count them.
-    private static func placed(_ complaint: JSONSyntaxError, in text: [UInt8]) -> String {
+    private static func located(_ complaint: JSONSyntaxError, in text: [UInt8]) -> String {
         let before = text.prefix(complaint.offset)
         let line = before.count { $0 == UInt8(ascii: "\n") } + 1
         let start = before.lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0

@@ -107,10 +107,10 @@ final class Watches {
     private func scheduleReport() {
         guard !isReportScheduled else { return }
         isReportScheduled = true
-        scheduler.atEndOfTurn(.watch) { [weak self] in self?.look() }
+        scheduler.atEndOfTurn(.watch) { [weak self] in self?.evaluate() }
     }
 
-    private func look() {
+    private func evaluate() {
         isReportScheduled = false
         let now = scheduler.now
         for watch in watches { watch.mark(marks, at: now) }
@@ -122,7 +122,7 @@ final class Watches {
         report(ready.filter { $0.due.map { $0 <= now } ?? false }, at: now)
         alarm?.dispose()
         alarm = ready.compactMap(\.due).min().map { due in
-            scheduler.schedule(at: due) { [weak self] in self?.look() }
+            scheduler.schedule(at: due) { [weak self] in self?.evaluate() }
         }
     }
 
@@ -246,11 +246,11 @@ struct ReportSchedule {
 
     /// The time of the next report, or nil if nothing may have changed.
     private(set) var due: Instant?
-    private var lastLook: Instant?
+    private var lastEvaluation: Instant?
 
     /// Makes a report due, after the spacing since the last report.
     mutating func mark(_ urgency: Urgency, at now: Instant) {
-        let soonest = lastLook.map { max(now, $0 + urgency.spacing) } ?? now
+        let soonest = lastEvaluation.map { max(now, $0 + urgency.spacing) } ?? now
         due = min(due ?? soonest, soonest)
     }
 
@@ -258,7 +258,7 @@ struct ReportSchedule {
     mutating func takeDue(at now: Instant) -> Bool {
         guard let due, due <= now else { return false }
         self.due = nil
-        lastLook = now
+        lastEvaluation = now
         return true
     }
 }

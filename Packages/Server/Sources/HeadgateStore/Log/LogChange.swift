@@ -18,7 +18,7 @@ private enum Tag: UInt8 {
     case numberedDeadLetter
     case limitDeadLetters
     case retain
-    case givenUp
+    case unretained
     case rewound
     case routes
     case erased
@@ -39,7 +39,7 @@ enum LogChange {
     /// Events of a block are damaged, and do not count any more.
     case damaged(LogPosition, lost: RouteTallies)
     /// Settled events up to this one are no longer kept (Behaviour R1).
-    case givenUp(through: SequenceNumber)
+    case unretained(through: SequenceNumber)
     /// A dispatcher has settled these events, and no others (Behaviour R2).
     case rewound(DispatcherNumber, Settled)
     /// Routes are others from now on, because events from before a dispatcher was added name it (Behaviour R4).
@@ -83,8 +83,8 @@ enum LogChange {
             writer.put(Tag.damaged.rawValue)
             writer.put(position)
             writer.put(TallyBlob.encode(lost))
-        case .givenUp(let through):
-            writer.put(Tag.givenUp.rawValue)
+        case .unretained(let through):
+            writer.put(Tag.unretained.rawValue)
             writer.put(through)
         case .rewound(let number, let settled):
             writer.put(Tag.rewound.rawValue)
@@ -121,7 +121,7 @@ enum LogChange {
             let position = try reader.takePosition()
             guard let lost = TallyBlob.decode(try reader.takePiece()) else { throw LogReader.Unsound() }
             self = .damaged(position, lost: lost)
-        case .givenUp: self = .givenUp(through: try reader.takeSequenceNumber())
+        case .unretained: self = .unretained(through: try reader.takeSequenceNumber())
         case .rewound: self = .rewound(try reader.take(), try reader.takeSettled())
         case .routes: self = .routes(try reader.takeRoutes())
         case .erased: self = .erased(try reader.takeNumbers())
@@ -187,7 +187,7 @@ extension StoreChange {
         case .limitDeadLetters:
             self = .limitDeadLetters(DeadLetterLimits(count: try reader.takeSize(), bytes: try reader.takeSize()))
         case .retain: self = .retain(try reader.takeRetention())
-        case .numberedDeadLetter, .deadLettersGone, .forgotten, .replaced, .damaged, .givenUp, .rewound, .routes,
+        case .numberedDeadLetter, .deadLettersGone, .forgotten, .replaced, .damaged, .unretained, .rewound, .routes,
             .erased,
             .erasureEnded:
             throw LogReader.Unsound()

@@ -90,7 +90,7 @@ final class LogCopy {
         // is completed.
         try log.repair()
         guard log.counts.recovered == recoveries, sources.allSatisfy({ log.sealed[$0.number] != nil }) else {
-            giveUp()
+            cancel()
             return false
         }
         if let (segment, block) = rest.popFirst() {
@@ -106,7 +106,7 @@ final class LogCopy {
     }
 
     /// Drops the copy. After a recovery its file may have another use already.
-    func giveUp() {
+    func cancel() {
         guard log.counts.recovered == recoveries, !log.isBroken else { return }
         log.files.free(target.file)
     }
@@ -138,7 +138,7 @@ final class LogCopy {
         let whole = log.segment(entry.number, entry.file)
         whole.index = draft.index
         log.files.note(entry.file)
-        if try !log.replace(sources.map(\.number), by: whole, entry, deadLetters: draft.deadLetters) { giveUp() }
+        if try !log.replace(sources.map(\.number), by: whole, entry, deadLetters: draft.deadLetters) { cancel() }
     }
 }
 

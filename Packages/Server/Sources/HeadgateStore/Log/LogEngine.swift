@@ -63,7 +63,7 @@ final class LogEngine {
         repeat {
             guard case .success = attempt({ () throws(DiskFault) in try log.makeRoom() }) else { return false }
             // Retained events are dropped before any job is refused (Behaviour R1).
-        } while log.isOutOfRoom && log.canGiveUpMore
+        } while log.isOutOfRoom && log.canDropMoreRetained
         return !log.isOutOfRoom
     }
 
@@ -209,7 +209,7 @@ final class LogEngine {
         }
         if case .success(false) = result { return result }
         if case .failure = result {
-            erasure?.giveUp()
+            erasure?.cancel()
             log.files.endCleaning()
         }
         erasure = nil
@@ -303,7 +303,7 @@ final class LogEngine {
     }
 
     private func endCopy() {
-        copy?.giveUp()
+        copy?.cancel()
         copy = nil
     }
 

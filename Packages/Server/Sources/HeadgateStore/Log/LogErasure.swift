@@ -36,5 +36,5 @@ final class LogErasure {
         return true
     }
 
-    func giveUp() { copy?.giveUp() }
+    func cancel() { copy?.cancel() }
 }

@@ -60,7 +60,7 @@ struct LogRecovery {
         replay.state.lastSequenceNumber = highestNumber(whole, behind: numbersLost(chain))
         // Retention that began with a doubtful frame keeps the events after that frame, not only those after this start.
         if replay.state.retention == nil {
-            (replay.state.retention, replay.state.givenUpThrough) = (whole.retention, whole.givenUpThrough)
+            (replay.state.retention, replay.state.unretainedThrough) = (whole.retention, whole.unretainedThrough)
         }
         // Files that were never used are removed at once. Everything else stays until the action is on the disk.
         let blank = inventory.blank.filter { !known.contains($0) }

@@ -49,7 +49,7 @@ final class LogRekey {
 
     /// Drops the copy that is under way. The next step begins it again.
     func endCopy() {
-        copy?.giveUp()
+        copy?.cancel()
         copy = nil
     }
 }

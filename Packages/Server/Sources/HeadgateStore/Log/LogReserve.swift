@@ -60,7 +60,7 @@ extension LogChange {
         case .asked(.settled), .asked(.trim), .asked(.forgetRoutes), .asked(.forgetIDs): .settled
         case .asked(.limitDeadLetters), .deadLettersGone, .erased: .deleted
         case .asked, .numberedDeadLetter, .rewound, .routes: .asked
-        case .forgotten, .replaced, .damaged, .givenUp, .erasureEnded: .own
+        case .forgotten, .replaced, .damaged, .unretained, .erasureEnded: .own
         }
     }
 }

@@ -7,7 +7,8 @@ extension SegmentLog {
         try repair()
         guard let dispatcher = state.dispatchers[request.dispatcher] else { return .notRetained(nil) }
         let oldest = oldestKept
-        let range = RewindRange(givenUpThrough: state.retention == nil ? nil : state.givenUpThrough, oldest: oldest)
+        let range = RewindRange(
+            unretainedThrough: state.retention == nil ? nil : state.unretainedThrough, oldest: oldest)
         guard range.allows(request.start) else { return .notRetained(oldest) }
         let first = try first(request.start)
         var rewound = dispatcher
@@ -39,7 +40,7 @@ extension SegmentLog {
         for segment in segments {
             guard let block = segment.index.blocks.first(where: { needed.bytes(of: $0.span) > 0 }) else { continue }
             let isPending = needed.unsettled(of: block.span) != .zero
-            let first = isPending ? block.span.first : max(block.span.first, state.givenUpThrough + 1)
+            let first = isPending ? block.span.first : max(block.span.first, state.unretainedThrough + 1)
             return KeptEvent(first, receivedStamp: block.span.ages.firstReceipt)
         }
         return nil

@@ -16,7 +16,7 @@ struct LogState {
     /// The limits of settled events that are kept; nil keeps none (Behaviour R1).
     var retention: Retention?
     /// Settled events up to and including this one are no longer kept.
-    var givenUpThrough: SequenceNumber = 0
+    var unretainedThrough: SequenceNumber = 0
     var ids = LogIDs()
     /// The sealed segments, in the order of their events.
     var segments: [LogSegmentEntry] = []
@@ -73,7 +73,7 @@ struct LogState {
         case .forgotten(let numbers): for number in numbers { forget(number) }
         case .replaced(let numbers, let copy, let positions): replace(numbers, copy, positions)
         case .damaged(let position, let lost): damaged[position, default: [:]] += lost
-        case .givenUp(let through): givenUpThrough = max(givenUpThrough, through)
+        case .unretained(let through): unretainedThrough = max(unretainedThrough, through)
         case .rewound(let number, let settled): rewind(number, settled)
         case .routes(let changed): routes.merge(changed) { $1 }
         case .erased(let events):
@@ -111,7 +111,7 @@ struct LogState {
     /// Begins to keep settled events, or stops doing so. Some of the events that are settled already may be gone.
     private mutating func retain(_ new: Retention?) {
         let isWhole = trimmedThrough == 0 && segments.isEmpty
-        if retention == nil, !isWhole { givenUpThrough = max(givenUpThrough, lastSequenceNumber) }
+        if retention == nil, !isWhole { unretainedThrough = max(unretainedThrough, lastSequenceNumber) }
         retention = new
     }
 
@@ -161,7 +161,7 @@ struct LogState {
     var highestMentioned: SequenceNumber {
         let settled = dispatchers.values.map { $0.settled.ranges.last?.upperBound ?? $0.settled.position }
         let others = [
-            lastSequenceNumber, trimmedThrough, givenUpThrough, ids.recent.last?.lastSequenceNumber ?? 0,
+            lastSequenceNumber, trimmedThrough, unretainedThrough, ids.recent.last?.lastSequenceNumber ?? 0,
             ids.forgottenThrough,
         ]
         return (settled + others + deadLetters.entries.map(\.sequenceNumber)).max() ?? lastSequenceNumber
@@ -186,7 +186,7 @@ extension LogWriter {
         put(state.lastSequenceNumber)
         put(optional: state.newestStamp)
         put(state.trimmedThrough)
-        put(state.givenUpThrough)
+        put(state.unretainedThrough)
         put(state.retention)
         put(all: state.dispatchers.values.sorted { $0.number < $1.number }) { $0.put($1) }
         put(state.routes)
@@ -219,7 +219,7 @@ extension LogReader {
         state.lastSequenceNumber = try takeSequenceNumber()
         state.newestStamp = try takeOptional()
         state.trimmedThrough = try takeSequenceNumber()
-        state.givenUpThrough = try takeSequenceNumber()
+        state.unretainedThrough = try takeSequenceNumber()
         state.retention = try takeRetention()
         for dispatcher in try takeAll({ (reader) throws(Unsound) in try reader.takeDispatcher() }) {
             state.dispatchers[dispatcher.number] = dispatcher

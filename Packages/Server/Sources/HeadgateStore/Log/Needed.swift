@@ -24,7 +24,7 @@ struct Needed {
         (routes, trimmedThrough) = (state.routes, state.trimmedThrough)
         deadLetterBytes = state.deadLetters.bytesBySegment
         erased = state.erased ?? []
-        retainedBehind = state.retention == nil ? .max : state.givenUpThrough
+        retainedBehind = state.retention == nil ? .max : state.unretainedThrough
     }
 
     // MARK: Events

@@ -48,12 +48,12 @@ enum RecoveryAction: Equatable {
 ///
 /// Each possible combination matches exactly one case (`RecoveryCaseTests`).
 struct RecoveryCase {
-    let letter: Character
+    let label: Character
     let action: RecoveryAction
     private let matches: (LogEvidence) -> Bool
 
-    private init(_ letter: Character, _ action: RecoveryAction, _ matches: @escaping (LogEvidence) -> Bool) {
-        (self.letter, self.action, self.matches) = (letter, action, matches)
+    private init(_ label: Character, _ action: RecoveryAction, _ matches: @escaping (LogEvidence) -> Bool) {
+        (self.label, self.action, self.matches) = (label, action, matches)
     }
 
     func matches(_ evidence: LogEvidence) -> Bool { matches(evidence) }

@@ -9,12 +9,12 @@ struct RetentionReview {
     private(set) var cut: RetentionCut
     private(set) var retained = RetainedEvents.none
     private let trimmedThrough: SequenceNumber
-    private let givenUpThrough: SequenceNumber
+    private let unretainedThrough: SequenceNumber
     private let needed: Needed
 
     init(_ retention: Retention, _ state: LogState) {
         cut = RetentionCut(retention)
-        (trimmedThrough, givenUpThrough, needed) = (state.trimmedThrough, state.givenUpThrough, state.needed)
+        (trimmedThrough, unretainedThrough, needed) = (state.trimmedThrough, state.unretainedThrough, state.needed)
     }
 
     /// Adds the next older segment.
@@ -24,12 +24,12 @@ struct RetentionReview {
         let whole = RetentionCut.Span(
             last: index.events.last, lastReceipt: first.ages.lastReceipt, settledBytes: index.total.bytes,
             isFreed: isFreed)
-        if index.events.last <= trimmedThrough, first.last > givenUpThrough, cut.keeps(whole) {
+        if index.events.last <= trimmedThrough, first.last > unretainedThrough, cut.keeps(whole) {
             cut.add(whole)
             note(index.total, from: first.ages.firstReceipt)
             return
         }
-        for block in index.blocks.reversed() where block.span.last > givenUpThrough {
+        for block in index.blocks.reversed() where block.span.last > unretainedThrough {
             let settled = block.span.tally - needed.unsettled(of: block.span)
             let span = RetentionCut.Span(
                 last: block.span.last, lastReceipt: block.span.ages.lastReceipt, settledBytes: settled.bytes,

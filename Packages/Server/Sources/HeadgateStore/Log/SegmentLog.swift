@@ -48,7 +48,7 @@ final class SegmentLog {
     /// The retained events, as of the last review.
     private(set) var retained = RetainedEvents.none
     /// True if dropping retained events would make room on the disk, as of the last review.
-    private(set) var canGiveUpMore = false
+    private(set) var canDropMoreRetained = false
     /// True if a write or a sync failed, so that the content of the active segment on the disk is unknown.
     @exclusivity(unchecked) private(set) var isBroken = false
     /// True if the active segment's file, or a directory above it, was taken away while the daemon runs.
@@ -305,17 +305,17 @@ final class SegmentLog {
     /// - Returns: true if events were dropped.
     private func dropRetained(isFull: Bool) throws(DiskFault) -> Bool {
         guard let retention = state.retention else {
-            (retained, canGiveUpMore) = (.none, false)
+            (retained, canDropMoreRetained) = (.none, false)
             return false
         }
         var review = RetentionReview(retention, state)
-        for segment in segments.reversed() where segment.index.events.last > state.givenUpThrough {
+        for segment in segments.reversed() where segment.index.events.last > state.unretainedThrough {
             review.take(segment.index, isFreed: segment !== active.segment)
         }
-        (retained, canGiveUpMore) = (review.retained, review.cut.throughOnFullDisk != nil)
+        (retained, canDropMoreRetained) = (review.retained, review.cut.throughOnFullDisk != nil)
         let through = isFull ? review.cut.throughOnFullDisk ?? review.cut.through : review.cut.through
-        guard let through, through > state.givenUpThrough else { return false }
-        _ = try write([.changes([.givenUp(through: through)])])
+        guard let through, through > state.unretainedThrough else { return false }
+        _ = try write([.changes([.unretained(through: through)])])
         return true
     }
 

@@ -155,7 +155,7 @@ struct ProgramBarrierChoiceTests {
         try await ServiceStage.run(adding: adding) { stage in
             let client = try await stage.client()
             #expect(try await client.answer(to: client.activate("home"))["done"] == true)
-            #expect(try await stage.look { _ in outcomes.all } == [.circle(["home", "auth", "home"])])
+            #expect(try await stage.inspect { _ in outcomes.all } == [.circle(["home", "auth", "home"])])
         }
     }
 }

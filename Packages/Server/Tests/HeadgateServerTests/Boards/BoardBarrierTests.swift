@@ -77,7 +77,7 @@ struct BoardBarrierTests {
     }
 
     @Test("A6: another process takes the barrier over when its own goes away", arguments: [true, false])
-    func handOver(byHalf: Bool) async throws {
+    func passOn(byHalf: Bool) async throws {
         try await ServiceStage.run { stage in
             let (first, second) = (try await stage.client(), try await stage.client())
             let (server, client) = (try await stage.client(), try await stage.client())
@@ -101,7 +101,7 @@ struct BoardBarrierTests {
             let params: DataObject = ["board": "checkout", "barrier": ["board": "auth"]]
             #expect(try await second.refusal("board.serve", params).reason == "conflict")
             await first.close()
-            while try await stage.look({ $0.boards.isServed("checkout") }) {}
+            while try await stage.inspect({ $0.boards.isServed("checkout") }) {}
             try await second.call("board.serve", params)
         }
     }

@@ -90,7 +90,7 @@ struct BoardTests {
             let own = await gone.activate("slow", ["timeout_ms": 600_000])
             let slow = try await other.run()
             await gone.shutDown()
-            while try await stage.look({ $0.boards.isServed("checkout") }) { try Task.checkCancellation() }
+            while try await stage.inspect({ $0.boards.isServed("checkout") }) { try Task.checkCancellation() }
             #expect(try await client.error(to: client.activate("checkout")).reason == "not_found")
             let patient = await client.activate("checkout", ["wait_ms": 600_000])
             try await client.call("ping")
@@ -164,7 +164,7 @@ struct BoardTests {
             let id = await other.activate("checkout")
             try await server.runNext(["done": true, "output": "second"])
             #expect(try await other.answer(to: id)["output"] == "second")
-            #expect(try await stage.look { $0.boards.isIdle })
+            #expect(try await stage.inspect { $0.boards.isIdle })
         }
     }
 

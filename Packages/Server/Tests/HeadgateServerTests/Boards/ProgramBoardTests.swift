@@ -24,7 +24,7 @@ struct ProgramBoardTests {
             #expect(try await client.answer(to: client.activate("closed")).json == #"{"done":false}"#)
             let refusal = try await client.error(to: client.activate("broken"))
             #expect(refusal.reason == "cancelled" && refusal.data["cause"] == "refused")
-            #expect(try await stage.look { $0.boards.isIdle })
+            #expect(try await stage.inspect { $0.boards.isIdle })
         }
     }
 
@@ -48,11 +48,11 @@ struct ProgramBoardTests {
             let client = try await stage.client()
             let id = await client.activate("checkout")
             try await runs.began()
-            try await stage.look { _ in runs.board?.withdraw() }
+            try await stage.inspect { _ in runs.board?.withdraw() }
             #expect(try await client.error(to: id).reason == "provider_lost")
             #expect(try await client.error(to: client.activate("checkout")).reason == "not_found")
-            #expect(try await stage.look { _ in runs.cancelled } == 1)
-            #expect(try await stage.look { $0.boards.isIdle })
+            #expect(try await stage.inspect { _ in runs.cancelled } == 1)
+            #expect(try await stage.inspect { $0.boards.isIdle })
         }
     }
 
@@ -63,12 +63,12 @@ struct ProgramBoardTests {
             let client = try await stage.client()
             let id = await client.activate("checkout")
             try await runs.began()
-            try await stage.look { _ in runs.board?.unserve() }
+            try await stage.inspect { _ in runs.board?.unserve() }
             #expect(try await client.error(to: client.activate("checkout")).reason == "not_found")
-            try await stage.look { _ in runs.task?.complete() }
+            try await stage.inspect { _ in runs.task?.complete() }
             #expect(try await client.answer(to: id)["done"] == true)
-            try await stage.look { _ in runs.task = nil }
-            #expect(try await stage.look { $0.boards.isIdle })
+            try await stage.inspect { _ in runs.task = nil }
+            #expect(try await stage.inspect { $0.boards.isIdle })
         }
     }
 
@@ -82,11 +82,11 @@ struct ProgramBoardTests {
             let id = await client.activate("checkout", ["timeout_ms": 50])
             try await runs.began()
             #expect(try await client.error(to: id).reason == "timeout")
-            #expect(try await stage.look { _ in runs.cancelled } == 1)
-            try await stage.look { _ in runs.task?.complete() }
+            #expect(try await stage.inspect { _ in runs.cancelled } == 1)
+            try await stage.inspect { _ in runs.task?.complete() }
             let second = await client.activate("checkout")
             try await runs.began()
-            try await stage.look { _ in runs.task?.complete(false) }
+            try await stage.inspect { _ in runs.task?.complete(false) }
             #expect(try await client.answer(to: second)["done"] == false)
         }
     }
@@ -112,7 +112,7 @@ struct ProgramBoardTests {
             try await other.serve("login")
             let id = await client.activate("checkout")
             try await runs.began()
-            try await stage.look { _ in runs.board?.withdraw() }
+            try await stage.inspect { _ in runs.board?.withdraw() }
             #expect(try await other.runNext()["as_barrier"] == true)
             #expect(try await client.answer(to: id)["done"] == true)
         }
@@ -145,7 +145,7 @@ struct ProgramBoardTests {
         try await ServiceStage.run { stage in
             let client = try await stage.client()
             try await client.serve("login", behind: ["board": "checkout"])
-            try await stage.look { service in
+            try await stage.inspect { service in
                 let boards = service.programBoards
                 #expect(throws: BoardRefusal.serving(.circle(["checkout", "login", "checkout"]))) {
                     try boards.serve("checkout", behind: ActivationBarrier(board: "login")) { _ in }
@@ -157,10 +157,10 @@ struct ProgramBoardTests {
     }
 
     @Test("A1, D11: a stop cancels the program's activations, and so does the program itself")
-    func givenUp() async throws {
+    func cancelled() async throws {
         let outcomes = Outcomes()
         try await ServiceStage.run { stage in
-            try await stage.look { service in
+            try await stage.inspect { service in
                 let activation = service.programBoards.activate("login", wait: nil) { outcomes.add($0) }
                 activation.dispose()
                 activation.dispose()
@@ -168,9 +168,9 @@ struct ProgramBoardTests {
             }
             // The outcome is reported at the end of a turn.
             try await stage.until { _ in !outcomes.all.isEmpty }
-            #expect(try await stage.look { _ in outcomes.all } == [.givenUp])
+            #expect(try await stage.inspect { _ in outcomes.all } == [.withdrawn])
         }
-        #expect(outcomes.all == [.givenUp, .givenUp])
+        #expect(outcomes.all == [.withdrawn, .withdrawn])
     }
 
     @Test("A1: a cancelled task cancels its activation")
@@ -181,14 +181,14 @@ struct ProgramBoardTests {
             withUnsafeCurrentTask { $0?.cancel() }
             return await server.activate("nobody", wait: nil)
         }
-        #expect(await early.value == .givenUp)
+        #expect(await early.value == .withdrawn)
         let late = Task { await server.activate("nobody", wait: nil) }
         while await !server.isWaiting { await Task.yield() }
         late.cancel()
-        #expect(await late.value == .givenUp)
+        #expect(await late.value == .withdrawn)
         #expect(await server.activate("nobody") == .notServed)
         await embedded.end()
-        #expect(await server.activate("nobody", wait: nil) == .givenUp)
+        #expect(await server.activate("nobody", wait: nil) == .withdrawn)
     }
 
     @Test("A9: a dispatcher waits for a board of the program's")
@@ -200,7 +200,7 @@ struct ProgramBoardTests {
             try await client.call("track", ["event": "sale"])
             try await runs.began()
             #expect(try await client.listedDispatcher("collect")["sent"] == 0)
-            try await stage.look { _ in runs.task?.complete() }
+            try await stage.inspect { _ in runs.task?.complete() }
             #expect(try await stage.events(of: "collect", after: client).count == 1)
         }
     }
@@ -331,7 +331,7 @@ extension ServiceStage {
     fileprivate func outcome(of board: String, input: DataItem = .null) async throws -> ActivationOutcome {
         await withCheckedContinuation { continuation in
             do {
-                try look {
+                try inspect {
                     _ = $0.programBoards.activate(board, input: input) { continuation.resume(returning: $0) }
                 }
             } catch {

@@ -155,11 +155,11 @@ struct KafkaFlightsTests {
     }
 
     @Test("K6: the messages of an abandoned producer are sent again")
-    func abandoned() {
+    func dropped() {
         var flights = KafkaFlights()
         _ = flights.begin(1, batch(1))
         _ = produce(&flights)
-        #expect(flights.abandon("TLS: x").ended == [.init(number: 1, result: .noAnswer(cause: "TLS: x"))])
+        #expect(flights.dropAll("TLS: x").ended == [.init(number: 1, result: .noAnswer(cause: "TLS: x"))])
         #expect(flights.needsProducer && flights.sentCount == 0)
         #expect(flights.report(1, .stored) == .init())
     }

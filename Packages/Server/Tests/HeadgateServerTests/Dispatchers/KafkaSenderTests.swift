@@ -16,11 +16,11 @@ struct KafkaSenderTests {
     }
 
     /// Returns the address of a port that refuses connections.
-    private func nobody() throws -> String { "127.0.0.1:\(try TestSocket.unusedPort())" }
+    private func closedAddress() throws -> String { "127.0.0.1:\(try TestSocket.unusedPort())" }
 
     @Test("K6: without a broker nothing is lost: no answer, in plain words, at each attempt")
     func refused() async throws {
-        try await SenderStage.kafka(try settings(nobody())) { stage in
+        try await SenderStage.kafka(try settings(closedAddress())) { stage in
             for _ in 1...2 {
                 #expect(await stage.send("{}", "{}") == .noAnswer(cause: "Kafka: no broker could be reached"))
             }
@@ -42,7 +42,7 @@ struct KafkaSenderTests {
             ({ $0.tls = .init(caFile: junk) }, "TLS: CA file not usable"),
             ({ $0.tls = .init(certFile: junk) }, "TLS: client certificate or key not usable"),
         ] as [((inout KafkaSettings) -> Void, String)] {
-            try await SenderStage.kafka(try settings(nobody(), change)) { stage in
+            try await SenderStage.kafka(try settings(closedAddress(), change)) { stage in
                 #expect(await stage.send("{}") == .noAnswer(cause: cause))
             }
         }

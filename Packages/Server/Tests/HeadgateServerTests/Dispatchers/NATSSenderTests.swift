@@ -14,11 +14,11 @@ struct NATSSenderTests {
     }
 
     /// Returns the address of a port that refuses connections.
-    private func nobody() throws -> String { "127.0.0.1:\(try TestSocket.unusedPort())" }
+    private func closedAddress() throws -> String { "127.0.0.1:\(try TestSocket.unusedPort())" }
 
     @Test("K4: without a server nothing is lost: no answer, in plain words")
     func refused() async throws {
-        try await SenderStage.nats(try settings(nobody())) { stage in
+        try await SenderStage.nats(try settings(closedAddress())) { stage in
             #expect(await stage.send("1", "2") == .noAnswer(cause: "NATS: no server could be reached"))
             let both = await stage.sendTogether([["3"], ["4"]])
             #expect(both == Array(repeating: .noAnswer(cause: "NATS: no server could be reached"), count: 2))
@@ -35,7 +35,7 @@ struct NATSSenderTests {
             ({ $0.tls = .init(caFile: junk) }, "TLS: CA file not usable"),
             ({ $0.tls = .init(certFile: junk) }, "TLS: client certificate or key not usable"),
         ] as [((inout NATSSettings) -> Void, String)] {
-            try await SenderStage.nats(try settings(nobody(), change)) { stage in
+            try await SenderStage.nats(try settings(closedAddress(), change)) { stage in
                 #expect(await stage.send("1") == .noAnswer(cause: cause))
             }
         }

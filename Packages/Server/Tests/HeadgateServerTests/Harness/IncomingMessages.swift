@@ -70,7 +70,7 @@ final class IncomingMessages: ConnectionHandler {
     }
 
     /// Ends all present and later waits with an error.
-    func giveUp() {
+    func timeOut() {
         finish(Ended())
     }
 

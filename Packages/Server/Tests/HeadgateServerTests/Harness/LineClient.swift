@@ -131,12 +131,12 @@ actor LineClient {
         try await withTaskCancellationHandler {
             try await incoming.next(key)
         } onCancel: {
-            Task { await self.giveUp() }
+            Task { await self.timeOut() }
         }
     }
 
-    private func giveUp() {
-        incoming.giveUp()
+    private func timeOut() {
+        incoming.timeOut()
     }
 
     // MARK: The connection

@@ -121,6 +121,6 @@ final class RawClient {
 extension ServiceStage {
     /// Waits until the service is as required.
     nonisolated func until(_ isSo: @Sendable (Service) throws -> Bool) async throws {
-        while try await !look(isSo) { try await Task.sleep(for: .milliseconds(1)) }
+        while try await !inspect(isSo) { try await Task.sleep(for: .milliseconds(1)) }
     }
 }

@@ -80,7 +80,7 @@ actor ServiceStage {
     }
 
     /// Calls a closure with the service, on its loop.
-    func look<Found: Sendable>(_ body: (Service) throws -> Found) throws -> Found {
+    func inspect<Found: Sendable>(_ body: (Service) throws -> Found) throws -> Found {
         guard let service else { throw Missing(what: "a service") }
         return try body(service)
     }

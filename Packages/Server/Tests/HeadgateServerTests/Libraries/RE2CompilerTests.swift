@@ -79,8 +79,8 @@ struct RE2CompilerTests {
     private static let mixed: String = {
         var random = SeededRandom(seed: Seed(1))
         let bits = (0..<1_000_000 / 64).map { _ in random.next() }
-        let letters = bits.flatMap { bits in (0..<64).map { UInt8(ascii: "a") + UInt8(bits >> $0 & 1) } }
-        return String(decoding: letters, as: UTF8.self)
+        let characters = bits.flatMap { bits in (0..<64).map { UInt8(ascii: "a") + UInt8(bits >> $0 & 1) } }
+        return String(decoding: characters, as: UTF8.self)
     }()
 
     /// Returns the processor time of this thread, which does not depend on the machine's other work.
@@ -112,7 +112,7 @@ struct RE2CompilerTests {
     }
 
     @Test("S5: a pattern that would take too long is refused, and a usual one gets through the longest text")
-    func gaveUp() throws {
+    func failed() throws {
         let text = String(repeating: "a", count: 1_000_000) + "5"
         #expect(try compiled("(a|b)*a(a|b){500}c").isFound(in: text) == nil)
         #expect(try compiled(#"^[a-z]+\d$"#).isFound(in: text) == true)
@@ -141,7 +141,7 @@ struct RE2CompilerTests {
         try await ServiceStage.run([
             "dispatchers": ["collect": ["load_rule": "wanted"]], "load_rules": ["wanted": ["or": []]],
         ]) { stage in
-            try await stage.look { service in
+            try await stage.inspect { service in
                 try service.gate.loadRules.set(
                     .just(.regularExpression(ignoreCase: true, variable: "event", target: "^ORDER_[0-9]+$")),
                     forId: "wanted")

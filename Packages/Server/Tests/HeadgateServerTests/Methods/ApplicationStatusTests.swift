@@ -63,8 +63,8 @@ struct ApplicationStatusTests {
                 try await client.call("track", ["event": "signup"])
                 try await client.call("application.status", ["status": round % 2 == 0 ? "background" : "foreground"])
             }
-            #expect(try await stage.look { $0.gate.dispatcherSummaries.map(\.isFlushing) } == [true, true])
-            let flushes = try await stage.look { $0.gate.flushes.table.flushes.map { ($0.parts, $0.deadline) } }
+            #expect(try await stage.inspect { $0.gate.dispatcherSummaries.map(\.isFlushing) } == [true, true])
+            let flushes = try await stage.inspect { $0.gate.flushes.table.flushes.map { ($0.parts, $0.deadline) } }
             #expect(flushes.count == 2 && flushes.allSatisfy { $0.1 == nil })
             #expect(flushes.flatMap { $0.0.values.map(\.left) } == [50, 50])
         }
@@ -76,11 +76,11 @@ struct ApplicationStatusTests {
             let watcher = try await stage.client()
             let client = try await stage.client()
             try await client.call("application.status", ["status": "background"])
-            #expect(try await stage.look { $0.gate.clientStatuses.value.overall } == .background)
+            #expect(try await stage.inspect { $0.gate.clientStatuses.value.overall } == .background)
             try await watcher.watch("clients")
             await client.close()
             #expect(try await watcher.notification()["count"] == 1)
-            #expect(try await stage.look { $0.gate.clientStatuses.value.overall } == nil)
+            #expect(try await stage.inspect { $0.gate.clientStatuses.value.overall } == nil)
         }
     }
 

@@ -121,7 +121,7 @@ struct ClientListTests {
             let client = try RawClient(connectingTo: stage.socket)
             let data = String(repeating: "x", count: 50_000)
             let event = #"{"jsonrpc":"2.0","id":1,"method":"track","params":{"event":"x","data":{"x":"\#(data)"}}}"#
-            while try await !stage.look({ $0.sessions.all.contains { $0.stop?.reason == .storing } }) {
+            while try await !stage.inspect({ $0.sessions.all.contains { $0.stop?.reason == .storing } }) {
                 client.fill(with: event + "\n")
             }
             // An operator can look and act meanwhile. An event of the same session waits for the store.
@@ -133,7 +133,7 @@ struct ClientListTests {
             let late = await operating.request("track", ["event": "late"])
             _ = await operating.request("ping")
             try await stage.until { $0.sessions.all.count { $0.stop?.reason == .storing } == 2 }
-            try await stage.look { service in
+            try await stage.inspect { service in
                 let store = try #require(service.gate.events.store as? FaultyStore)
                 store.holdsAppends = false
             }
@@ -176,7 +176,7 @@ struct ClientListTests {
         try await ServiceStage.run(adding: adding) { stage in
             let (other, client) = (try await stage.client(), try await stage.client())
             try await client.call("ping")
-            try await stage.look { service in
+            try await stage.inspect { service in
                 let store = try #require(service.gate.events.store as? FaultyStore)
                 store.memory.fault = .failed("the disk is broken")
             }

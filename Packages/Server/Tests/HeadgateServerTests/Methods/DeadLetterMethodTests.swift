@@ -8,10 +8,10 @@ import Testing
 @Suite("dead_letters.list, .requeue and .purge", .timeLimit(.minutes(5)))
 struct DeadLetterMethodTests {
     /// Stores events `event-1`… as dead letters of a dispatcher.
-    private func bury(_ numbers: ClosedRange<SequenceNumber>, of dispatcher: String, on stage: ServiceStage)
+    private func makeDeadLetters(_ numbers: ClosedRange<SequenceNumber>, of dispatcher: String, on stage: ServiceStage)
         async throws
     {
-        try await stage.look { service in
+        try await stage.inspect { service in
             guard let number = service.gate.dispatchers.known[dispatcher]?.number else {
                 throw Missing(what: dispatcher)
             }
@@ -32,7 +32,7 @@ struct DeadLetterMethodTests {
     func dropped() async throws {
         try await ServiceStage.run { stage in
             let client = try await stage.client()
-            try await stage.look { $0.gate.events.store.onDeadLettersDropped([1: 2, 2: 1]) }
+            try await stage.inspect { $0.gate.events.store.onDeadLettersDropped([1: 2, 2: 1]) }
             #expect(try await client.call("status")["counters"]["dropped_letters"] == 3)
         }
     }
@@ -40,8 +40,8 @@ struct DeadLetterMethodTests {
     @Test("D10: dead letters are listed whole, a page at a time")
     func list() async throws {
         try await ServiceStage.run { stage in
-            try await bury(1...3, of: "collect", on: stage)
-            try await bury(4...4, of: "archive", on: stage)
+            try await makeDeadLetters(1...3, of: "collect", on: stage)
+            try await makeDeadLetters(4...4, of: "archive", on: stage)
             let client = try await stage.client()
             let page = try await client.call("dead_letters.list", ["dispatcher": "collect", "limit": 2])
             #expect(page["next"] == 2)
@@ -62,7 +62,7 @@ struct DeadLetterMethodTests {
     @Test("D10: requeued ones are sent by their dispatcher, purged ones are gone")
     func requeueAndPurge() async throws {
         try await ServiceStage.run { stage in
-            try await bury(1...3, of: "collect", on: stage)
+            try await makeDeadLetters(1...3, of: "collect", on: stage)
             let client = try await stage.client()
             let requeue: DataObject = ["dispatcher": "collect", "letters": [1, 2]]
             #expect(try await client.call("dead_letters.requeue", requeue) == ["count": 2])

@@ -147,8 +147,8 @@ extension Schema {
         case (.object(let members), _):
             var object = DataObject()
             for member in members where member.isRequired || step == .member(member.name) {
-                let isOnTheWay = step == .member(member.name)
-                object[member.name] = isOnTheWay ? member.schema.sample(rest, value) : member.schema.right[0]
+                let isOnPath = step == .member(member.name)
+                object[member.name] = isOnPath ? member.schema.sample(rest, value) : member.schema.right[0]
             }
             return .object(object)
         case (.array(let element, _), .element): return .array([element.sample(rest, value)].compactMap(\.self))

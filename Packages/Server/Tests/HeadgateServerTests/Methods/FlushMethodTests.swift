@@ -18,7 +18,7 @@ import Testing
             try await client.call("dispatcher.pause", ["id": "collect"])
             try await client.call("track", ["event": "x"])
             try await client.call("flush", params)
-            let (end, now) = try await stage.look { ($0.gate.flushes.table.nextDeadline, $0.scheduler.now) }
+            let (end, now) = try await stage.inspect { ($0.gate.flushes.table.nextDeadline, $0.scheduler.now) }
             #expect(end == lasts.map { now + $0 })
         }
     }
@@ -33,7 +33,7 @@ import Testing
             try await client.call("track", ["event": "signup", "dispatchers": ["collect"]])
             try await client.call("flush", ["flush": "endless", "timeout_ms": 0, "dispatchers": ["collect"]])
             try await client.call("flush", ["flush": "short", "timeout_ms": 60_000])
-            _ = try await stage.look { $0.gate.flush(id: "own", timeout: .seconds(60)) { _ in } }
+            _ = try await stage.inspect { $0.gate.flush(id: "own", timeout: .seconds(60)) { _ in } }
             await client.close()
             let listed = try await other.call("flush.list")["flushes"].elements
             let uid = DataItem.number(DataNumber(Int(getuid())))

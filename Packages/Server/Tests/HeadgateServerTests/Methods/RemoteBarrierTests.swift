@@ -102,8 +102,8 @@ struct RemoteBarrierTests {
             #expect(
                 try await client.refusal("barrier.unregister", ["id": "door", "force": true]).reason == "not_found")
             try await client.call("barrier.register", ["id": "door", "state": "open"])
-            let nobody: DataObject = ["id": "door", "state": "closed", "dispatcher": "nobody"]
-            #expect(try await client.refusal("barrier.set", nobody).reason == "not_found")
+            let unknown: DataObject = ["id": "door", "state": "closed", "dispatcher": "nobody"]
+            #expect(try await client.refusal("barrier.set", unknown).reason == "not_found")
             #expect(try await client.listedBarrier("door")["states"]["collect"] == "open")
         }
     }

@@ -19,7 +19,7 @@ struct RightsTests {
 
     /// Makes the clients of a service another user, because the daemon's own user has all rights.
     private func disguise(_ stage: ServiceStage, _ access: AccessSettings = AccessSettings()) async throws {
-        try await stage.look { service in
+        try await stage.inspect { service in
             for session in service.sessions.all {
                 let person = PeerCredentials(pid: 1, uid: 45_001, gid: 45_001, groups: [])
                 session.caller = Caller(person, access: access, daemonUID: 0)
@@ -72,8 +72,8 @@ struct RightsTests {
     }
 
     @Test("X7: a client that disconnects before the end of its change is logged, too")
-    func abandoned() {
-        #expect(Operation.Outcome.abandoned.mayHaveChanged && Operation.Outcome.done.mayHaveChanged)
+    func disconnected() {
+        #expect(Operation.Outcome.disconnected.mayHaveChanged && Operation.Outcome.done.mayHaveChanged)
         #expect(Operation.Outcome.failed(RPCError(.storage)).mayHaveChanged)
         #expect(!Operation.Outcome.failed(RPCError(.notFound)).mayHaveChanged)
     }
@@ -90,14 +90,14 @@ struct RightsTests {
                 let error = try await client.refusal("config.set", ["patch": patch])
                 #expect(error.reason == "unauthorized")
             }
-            #expect(try await stage.look { $0.limits.maxDepth } == Limits().maxDepth)
+            #expect(try await stage.inspect { $0.limits.maxDepth } == Limits().maxDepth)
             let found = lines.all("calls_refused")
             #expect(found.count == 1)
             let line = try #require(found.first)
             #expect(line.members["uid"] == 45_001 && line.members["group"] == "configure")
             #expect(line.members["method"] == "config.set" && !line.message.contains("memory"))
             #expect(lines.all("operated").isEmpty)
-            #expect(try await stage.look { $0.operations.refused } == ["config.set": 50])
+            #expect(try await stage.inspect { $0.operations.refused } == ["config.set": 50])
         }
     }
 

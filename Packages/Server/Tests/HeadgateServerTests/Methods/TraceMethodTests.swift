@@ -9,7 +9,7 @@ extension ServiceStage {
     /// - Returns: how often it has read so far.
     @discardableResult
     fileprivate nonisolated func holdReads(_ isHeld: Bool) async throws -> Int {
-        try await look { service in
+        try await inspect { service in
             let store = try #require(service.gate.events.store as? FaultyStore)
             store.holdsReads = isHeld
             return store.readCount + store.deadLetterReadCount

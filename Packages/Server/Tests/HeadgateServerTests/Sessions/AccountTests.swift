@@ -46,7 +46,7 @@ struct AccountTests {
             }
             try await stage.until { $0.sessions.counters[.pausedReadings] > 0 }
             // One line is taken whole, so its own answers may exceed the limit.
-            let kept = try await stage.look { $0.sessions.all.map(\.machine.account.keptBytes).max() ?? 0 }
+            let kept = try await stage.inspect { $0.sessions.all.map(\.machine.account.keptBytes).max() ?? 0 }
             #expect(kept < 2 * limit + 60_000)
             // Once the boards answer, all requests are answered and nothing is kept.
             try await other.serve("late")
@@ -91,7 +91,7 @@ struct AccountTests {
                 client.send("[\(Self.call(100 + number, "ping")),\(wait)]\n")
             }
             try await stage.until { $0.sessions.counters[.pausedReadings] > 0 }
-            #expect(try await stage.look { $0.sessions.all.map(\.waiting.count).max() } == 3)
+            #expect(try await stage.inspect { $0.sessions.all.map(\.waiting.count).max() } == 3)
             #expect(client.takeLines() == 0)
         }
     }
@@ -173,7 +173,7 @@ struct AccountTests {
             try await server.call("ping")
             try await client.call("ping")
             #expect(await client.waitingNotifications == 0)
-            let counters = try await stage.look { $0.sessions.counters[.failedNotifications] }
+            let counters = try await stage.inspect { $0.sessions.counters[.failedNotifications] }
             #expect(counters == 0)
         }
     }
@@ -187,7 +187,7 @@ struct AccountTests {
             try await stage.until { $0.sessions.counters[.pausedReadings] == 1 }
             for number in 1...50 { client.send(Self.call(100 + number, "track", #"{"event":"late"}"#) + "\n") }
             // A paused connection has both: lines that its session holds, and bytes in the kernel.
-            let session = try await stage.look { service in
+            let session = try await stage.inspect { service in
                 Weak(service.sessions.all.first { $0.machine.reading == .paused(until: .room) })
             }
             #expect(await session.isThere(stage))
@@ -206,7 +206,7 @@ struct AccountTests {
             client.send(Self.call(2, "board.activate", #"{"board":"late","wait_ms":86400000}"#) + "\n")
             client.finish()
             try await stage.until { $0.sessions.all.contains { $0.machine.reading == .over } }
-            let session = try await stage.look { service in
+            let session = try await stage.inspect { service in
                 Weak(service.sessions.all.first { $0.machine.reading == .over })
             }
             client.close()
@@ -231,14 +231,14 @@ struct AccountTests {
             let event = Self.call(
                 1, "track", #"{"event":"x","data":{"x":"\#(String(repeating: "x", count: 50_000))"}}"#)
             // Sends until the commit group and the socket are full.
-            while try await !stage.look({ $0.gate.events.isGroupFull }) {
+            while try await !stage.inspect({ $0.gate.events.isGroupFull }) {
                 client.fill(with: event + "\n")
                 try await Task.sleep(for: .milliseconds(1))
             }
             client.fill(with: event + "\n")
             client.close()
             try await stage.until { $0.sessions.count == 1 }
-            try await stage.look { service in
+            try await stage.inspect { service in
                 let store = try #require(service.gate.events.store as? FaultyStore)
                 store.holdsAppends = false
             }
@@ -254,7 +254,7 @@ struct AccountTests {
             for number in 4...20 { client.send(Self.call(number, "ping") + "\n") }
             client.finish()
             for _ in 1...3 { try await other.call("ping") }
-            #expect(try await stage.look { $0.sessions.count } == 2)
+            #expect(try await stage.inspect { $0.sessions.count } == 2)
             for number in 1...3 { try await other.call("flush.cancel", ["flush": .string("f\(number)")]) }
             var ids: [Int] = []
             while !client.isAtEnd {
@@ -274,6 +274,6 @@ private final class Weak: @unchecked Sendable {
     init(_ session: Session?) { self.session = session }
 
     func isThere(_ stage: ServiceStage) async -> Bool {
-        (try? await stage.look { _ in self.session != nil }) ?? false
+        (try? await stage.inspect { _ in self.session != nil }) ?? false
     }
 }

@@ -97,11 +97,11 @@ import Testing
 
 extension ServiceStage {
     fileprivate func releaseAppend() throws {
-        try look { ($0.gate.events.store as? FaultyStore)?.releaseAppend() }
+        try inspect { ($0.gate.events.store as? FaultyStore)?.releaseAppend() }
     }
 
     fileprivate func setStoreFault(_ fault: StoreFault?) throws {
-        try look { ($0.gate.events.store as? FaultyStore)?.memory.fault = fault }
+        try inspect { ($0.gate.events.store as? FaultyStore)?.memory.fault = fault }
     }
 }
 

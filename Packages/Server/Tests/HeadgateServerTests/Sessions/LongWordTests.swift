@@ -52,7 +52,7 @@ struct LongWordTests {
                 let many: DataObject = ["events": [["event": "x"], ["event": .string(name)]]]
                 #expect(try await client.refusal("track_many", many).data["path"] == "events[1].event")
             }
-            #expect(try await stage.look { $0.gate.events.lastSequenceNumber } == 1)
+            #expect(try await stage.inspect { $0.gate.events.lastSequenceNumber } == 1)
         }
     }
 

@@ -23,7 +23,7 @@ struct LostRightTests {
             // After these calls the daemon has accepted both connections.
             for each in [client, other] { try await each.call("ping") }
             // The daemon's own user has all rights, so the client gets another user.
-            let ends = try await stage.look { service in
+            let ends = try await stage.inspect { service in
                 let session = try #require(service.sessions.all.min { $0.number < $1.number })
                 let person = PeerCredentials(pid: 1, uid: 45_001, gid: 45_001, groups: [])
                 var access = AccessSettings()
@@ -36,12 +36,12 @@ struct LostRightTests {
             try #require(ends == (what != .nothing))
             guard what != .nothing else {
                 try await client.call("ping")
-                #expect(try await stage.look { $0.sessions.count } == 2)
+                #expect(try await stage.inspect { $0.sessions.count } == 2)
                 return
             }
             #expect(try await client.notification()["reason"] == "unauthorized")
             try await stage.until { $0.sessions.count == 1 }
-            #expect(try await stage.look { !$0.boards.isServed("till") })
+            #expect(try await stage.inspect { !$0.boards.isServed("till") })
             #expect(try await other.listedDispatcher("jobs")["id"] == "jobs")
         }
     }

@@ -135,7 +135,7 @@ extension ServiceStage {
         let run: DataObject = [
             "board": "login", "activation": "1", "input": .null, "mainboard": "shop", "as_barrier": false,
         ]
-        try look { service in
+        try inspect { service in
             for session in service.sessions.all {
                 let number = session.ask(BoardMessages.run.name, params: { $0.object(run) }, then: answers.take)
                 if withdrawing { session.withdraw(number) }

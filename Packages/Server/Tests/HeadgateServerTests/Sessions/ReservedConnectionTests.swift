@@ -13,7 +13,7 @@ struct ReservedConnectionTests {
     func reserved() async throws {
         try await ServiceStage.run(["limits": ["max_connections": 64]]) { stage in
             let clients = try await connected(48, to: stage)
-            let answers = try await stage.look { service in
+            let answers = try await stage.inspect { service in
                 for session in service.sessions.all.prefix(1) { service.sessions.count(session, as: 4711) }
                 return [0, 1, 4712, 4711].map { service.sessions.hasRoom(for: caller($0)) }
             }

@@ -11,7 +11,7 @@ struct RouteLimitTests {
         try await ServiceStage.run { stage in
             let client = try await stage.client()
             for id in ["collect", "archive"] { try await client.call("dispatcher.pause", ["id": .string(id)]) }
-            try await stage.look { $0.gate.events.routes.most = 0 }
+            try await stage.inspect { $0.gate.events.routes.most = 0 }
             let one = ["collect", "archive"].map { DataItem.array([.string($0)]) }
             var refused = 0
             for ids in one where await isRefused(client, ["event": "x", "dispatchers": ids]) { refused += 1 }
@@ -35,7 +35,7 @@ struct RouteLimitTests {
         ]
         try await ServiceStage.run(settings) { stage in
             let client = try await stage.client()
-            try await stage.look { $0.gate.events.routes.most = 0 }
+            try await stage.inspect { $0.gate.events.routes.most = 0 }
             let all: DataItem = ["event": "x", "data": ["a": "1", "c": "1"]]
             let none: DataItem = ["event": "x", "data": ["a": "0", "c": "0"]]
             let refusal = try await client.refusal("track_many", ["events": [all, none]])

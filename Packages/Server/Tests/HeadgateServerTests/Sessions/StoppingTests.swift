@@ -20,13 +20,13 @@ import Testing
         ]
         try await ServiceStage.run(settings) { stage in
             let client = try await stage.client()
-            try await stage.look { $0.gate.network.value = .connected(.ethernet) }
+            try await stage.inspect { $0.gate.network.value = .connected(.ethernet) }
             try await client.call("track", ["event": "signup", "dispatchers": ["collect"]])
-            try await stage.look { service in
+            try await stage.inspect { service in
                 service.gate.network.value = .disconnected
                 service.gate.network.value = .connected(.wifi)
             }
-            let isFlushed = try await stage.look { service in
+            let isFlushed = try await stage.inspect { service in
                 service.gate.dispatcherSummaries.contains {
                     $0.id == "collect" && ($0.isFlushing || $0.counters[.sent] == 1)
                 }
@@ -44,7 +44,7 @@ import Testing
             let flush = await client.request("flush", ["wait": true, "timeout_ms": 0])
             let board = await client.activate("nowhere", ["wait_ms": 600_000])
             try await client.call("ping")
-            try await stage.look { $0.stop { _ in } }
+            try await stage.inspect { $0.stop { _ in } }
             let end = try await client.answer(to: flush)
             #expect(end["ended"] == "cancelled" && end["dispatchers"]["collect"]["left"] == 1)
             #expect(["shutting_down", "provider_lost"].contains(try await client.error(to: board).reason))
@@ -58,7 +58,7 @@ import Testing
             try await scheduler.call("dispatcher.subscribe", ["id": "collect"])
             try await client.call("track", ["event": "signup"])
             let batch = try await scheduler.batch()
-            try await stage.look { $0.stop { _ in } }
+            try await stage.inspect { $0.stop { _ in } }
             let event: DataObject = ["event": "login"]
             let calls: [(String, DataObject)] = [
                 ("track", event), ("track_many", ["events": [.object(event)]]), ("board.activate", ["board": "login"]),
@@ -76,13 +76,13 @@ import Testing
         let adding: ServiceStage.Adding = { $0.makeStore = { FaultyStore(scheduler: $0) } }
         try await ServiceStage.run(timeStands: true, adding: adding) { stage in
             let client = try await stage.client()
-            try await stage.look { service in
+            try await stage.inspect { service in
                 let store = try #require(service.gate.events.store as? FaultyStore)
                 store.isSilent = true
             }
             let pause = await client.request("dispatcher.pause", ["id": "archive"])
             try await client.call("ping")
-            try await stage.look { $0.stop { _ in } }
+            try await stage.inspect { $0.stop { _ in } }
             try await stage.advance(by: .seconds(5))
             #expect(try await client.message(to: pause)["error"]["data"]["reason"] == "shutting_down")
         }

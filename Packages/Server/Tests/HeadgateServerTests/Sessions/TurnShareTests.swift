@@ -147,7 +147,7 @@ extension ServiceStage {
     fileprivate func pace(besideGarbage line: String) async throws -> ReportSchedule {
         try await withCheckedThrowingContinuation { done in
             do {
-                try look { service in
+                try inspect { service in
                     try TurnWitness(service, garbage: line) { done.resume(returning: $0) }.begin()
                 }
             } catch {
@@ -158,13 +158,13 @@ extension ServiceStage {
 
     /// Lets the store commit whenever it has data, from the moment when a condition holds.
     fileprivate func release(once isReady: @escaping (Service) -> Bool) throws {
-        try look { service in
+        try inspect { service in
             guard let store = service.gate.events.store as? FaultyStore else { throw Missing(what: "a store") }
-            func look() {
-                guard isReady(service) else { return service.scheduler.nextTurn(look) }
+            func inspect() {
+                guard isReady(service) else { return service.scheduler.nextTurn(inspect) }
                 store.holdsAppends = false
             }
-            look()
+            inspect()
         }
     }
 }

@@ -91,13 +91,13 @@ struct UserRatesTests {
             var numbers: [Int] = []
             for _ in 1...25 { numbers.append(await client.request("track", ["event": "x"])) }
             for number in numbers.prefix(20) { _ = try await client.answer(to: number) }
-            while try await !stage.look({ $0.sessions.all.contains { $0.stop?.reason == .rate } }) {}
+            while try await !stage.inspect({ $0.sessions.all.contains { $0.stop?.reason == .rate } }) {}
             // More waits are possible, because the loop may read the lines in several pieces.
             for number in numbers.suffix(5) {
                 try await stage.advance(by: .milliseconds(100))
                 _ = try await client.answer(to: number)
             }
-            let paused = try await stage.look { $0.sessions.counters[.pausedReadings] }
+            let paused = try await stage.inspect { $0.sessions.counters[.pausedReadings] }
             #expect(paused >= 1)
         }
     }

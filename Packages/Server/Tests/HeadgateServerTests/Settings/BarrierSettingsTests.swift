@@ -86,12 +86,12 @@ struct BarrierSettingsTests {
             let read = Settings.read(try SettingsText.parse(Array(text.utf8)))
             #expect(read.faults.isEmpty && read.warnings.isEmpty, "\(read.findings.lines)")
         }
-        let nobody = Settings.read(
+        let unknown = Settings.read(
             try SettingsText.parse(
                 Array(
                     #"{"dispatchers": {}, "barriers": {"RateBarrier": {"scopes": "all", "configuration": {"per_second": 1}}}}"#
                         .utf8)))
-        #expect(nobody.warnings.map(\.path) == ["dispatchers", "barriers.RateBarrier.scopes"])
+        #expect(unknown.warnings.map(\.path) == ["dispatchers", "barriers.RateBarrier.scopes"])
     }
 
     @Test("B4: a scope that names an unknown dispatcher is kept, with a warning")

@@ -53,7 +53,7 @@ struct DaemonPathsTests {
 
     @Test(
         "S2: a socket's path that the start would refuse is a fault", arguments: ["/dev/null", "/dev", "/dev/null/s"])
-    func socketInTheWay(path: String) {
+    func pathIsTaken(path: String) {
         let findings = DaemonPaths(socket: path, dataDirectory: "/").findings
         #expect(findings.faults.map(\.path) == ["socket"])
     }

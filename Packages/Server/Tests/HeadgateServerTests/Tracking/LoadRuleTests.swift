@@ -78,7 +78,7 @@ struct LoadRuleTests {
         try await ServiceStage.run(settings) { stage in
             let client = try await stage.client()
             try await client.call("track", ["event": "b", "dispatchers": ["collect"]])
-            try await stage.look { service in
+            try await stage.inspect { service in
                 try service.gate.loadRules.set(
                     .just(.equals(ignoreCase: false, variable: "event", target: "b")), forId: "wanted")
             }

@@ -84,7 +84,7 @@ struct TransformationServiceTests {
     func dropping() async throws {
         try await ServiceStage.run { stage in
             let client = try await stage.client()
-            try await stage.look { service in
+            try await stage.inspect { service in
                 for (id, scope) in [("early", .afterCollectors), ("late", .dispatcher(id: "collect"))]
                     as [(String, TransformationScope)]
                 {

@@ -14,8 +14,8 @@ struct PaceTests {
         #expect(!unmarked)
         pace.mark(.counters, at: at(0))
         #expect(pace.due == at(0))
-        let looks = [0, 0].map { pace.takeDue(at: at($0)) }
-        #expect(looks == [true, false])
+        let due = [0, 0].map { pace.takeDue(at: at($0)) }
+        #expect(due == [true, false])
     }
 
     @Test(
@@ -29,8 +29,8 @@ struct PaceTests {
         _ = pace.takeDue(at: at(0))
         pace.mark(urgency, at: at(1))
         #expect(pace.due == at(milliseconds))
-        let looks = [milliseconds - 1, milliseconds].map { pace.takeDue(at: at($0)) }
-        #expect(looks == [false, true])
+        let due = [milliseconds - 1, milliseconds].map { pace.takeDue(at: at($0)) }
+        #expect(due == [false, true])
     }
 
     @Test("B10: a state does not wait for the counters marked before it, nor they for others after them")

@@ -19,7 +19,7 @@ extension ServiceStage {
     fileprivate func slowWatcherIsTold() async throws -> Bool {
         try await withCheckedThrowingContinuation { done in
             do {
-                try look { service in
+                try inspect { service in
                     try SlowWatcher(service) { done.resume(returning: $0) }.begin()
                 }
             } catch {

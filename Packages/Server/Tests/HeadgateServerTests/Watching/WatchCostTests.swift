@@ -25,7 +25,7 @@ struct WatchCostTests {
                 try await owner.call(
                     "barrier.set", ["id": "door", "state": state, "reason": .string("\(round) round")])
             }
-            #expect(try await stage.look { $0.sessions.all.contains { $0.connection.outputBytes > 0 } })
+            #expect(try await stage.inspect { $0.sessions.all.contains { $0.connection.outputBytes > 0 } })
             await watcher.resumeReading()
             var told = 0
             let last = try await watcher.barrier("door") { barrier in
@@ -49,7 +49,7 @@ struct WatchCostTests {
             var most = 0
             for round in 1...400 {
                 try await owner.call("barrier.set", ["id": "door", "reason": .string("\(round) round")])
-                most = try await max(most, stage.look { $0.sessions.all.map(\.connection.outputBytes).max() ?? 0 })
+                most = try await max(most, stage.inspect { $0.sessions.all.map(\.connection.outputBytes).max() ?? 0 })
             }
             // The session keeps at most one notification.
             #expect(most > 0)

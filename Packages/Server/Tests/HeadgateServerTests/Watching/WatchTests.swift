@@ -116,7 +116,7 @@ struct WatchTests {
         try await ServiceStage.run { stage in
             let client = try await stage.client()
             try await client.watch("dispatchers", "barriers")
-            try await stage.look { $0.gate.removeDispatcher("archive") }
+            try await stage.inspect { $0.gate.removeDispatcher("archive") }
             let news = try await [client.notification(), client.notification()]
             #expect(news.first { $0["topic"] == "dispatchers" }?["removed"] == ["archive"])
             let barriers = news.first { $0["topic"] == "barriers" }
@@ -192,7 +192,7 @@ struct WatchTests {
             #expect(try await client.refusal("unwatch").path == "watch")
             try await client.call("unwatch", ["watch": "watch-1"])
             #expect(try await client.refusal("unwatch", ["watch": "watch-1"]).reason == "not_found")
-            #expect(try await stage.look { !$0.gate.isWatched })
+            #expect(try await stage.inspect { !$0.gate.isWatched })
             try await client.call("dispatcher.pause", ["id": "collect"])
             try await client.call("ping")
             #expect(await client.waitingNotifications == 0)
@@ -209,7 +209,7 @@ struct WatchTests {
             await client.close()
             #expect(try await watcher.notification()["count"] == 1)
             try await watcher.call("unwatch", ["watch": "watch-2"])
-            #expect(try await stage.look { !$0.gate.isWatched })
+            #expect(try await stage.inspect { !$0.gate.isWatched })
         }
     }
 

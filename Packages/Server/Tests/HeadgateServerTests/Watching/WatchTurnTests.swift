@@ -42,7 +42,7 @@ struct WatchTurnTests {
                 for _ in 1...8 { try await client.call("watch", ["topics": ["dispatchers", "barriers"]]) }
                 clients.append(client)
             }
-            try await stage.look { $0.sessions.turns.isShared = true }
+            try await stage.inspect { $0.sessions.turns.isShared = true }
             for client in clients {
                 // The first report of each topic of each watch.
                 for _ in 1...16 { _ = try await client.notification() }

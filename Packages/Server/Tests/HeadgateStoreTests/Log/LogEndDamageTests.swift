@@ -101,7 +101,7 @@ struct LogEndDamageTests {
     @Test(
         "Q8: frames that a start rewrote were on the disk: their damage is reported, and costs no other event",
         arguments: [("event-2", [4, 5, 6, 7, 8, 9]), ("event-8", [1, 2, 3, 4, 5, 6])])
-    func writtenAnew(_ event: String, left numbers: [SequenceNumber]) throws {
+    func rewritten(_ event: String, left numbers: [SequenceNumber]) throws {
         left.options.durability = .normal
         try fill()
         // The daemon is killed again before it has written anything.
@@ -186,7 +186,7 @@ struct LogEndDamageTests {
     }
 
     @Test("Q8: numbers of damaged events are not given again if a sync fails behind them, and the log is repaired")
-    func mended() throws {
+    func repaired() throws {
         let disk = FaultyDisk()
         scene.options.disk = disk
         try scene.open()
@@ -203,7 +203,7 @@ struct LogEndDamageTests {
     }
 
     @Test("Q8: damaged events are subtracted once, also if the log is repaired at that moment")
-    func whileMended() throws {
+    func duringRepair() throws {
         let disk = FaultyDisk()
         (scene.options.disk, scene.options.segmentSize, scene.options.blockSize) = (disk, 8 << 10, 1 << 10)
         try scene.open()

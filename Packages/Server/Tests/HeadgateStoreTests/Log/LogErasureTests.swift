@@ -67,7 +67,7 @@ import Testing
         #expect(try scene.numbers(after: 200) == rest)
         #expect(state.unsettled[2]?.total.events == rest.count)
         #expect(state.unsettled[1]?.total.events == rest.filter { $0 > 250 }.count)
-        #expect(state.deadLetters.events == 1)
+        #expect(state.deadLetterTally.events == 1)
     }
 
     @Test("E1: no file below the data directory has bytes of erased events, and everything else stays")

@@ -113,7 +113,7 @@ struct LogGoldenTests {
             "0f" + "01000000" + "0700000000000000" + "0800000000000000"
         ),
         (.asked(.retain(nil)), "0f" + "00000000"),
-        (.givenUp(through: 8), "10" + "0800000000000000"),
+        (.unretained(through: 8), "10" + "0800000000000000"),
         (.rewound(1, Settled(through: 5, and: [7...9])), "11" + "01000000" + "0500000000000000" + "020000000203"),
         (.routes([3: [1, 258]]), "12" + "01000000" + "03000000" + "02000000" + "01000000" + "02010000"),
         (.erased([3, 258]), "13" + "02000000" + "0300000000000000" + "0201000000000000"),
@@ -148,7 +148,7 @@ struct LogGoldenTests {
         state.routes = [3: [1]]
         state.kept = ["b": [4]]
         (state.lastSequenceNumber, state.newestStamp, state.trimmedThrough) = (9, 44, 2)
-        (state.givenUpThrough, state.retention) = (1, Retention(receivedAfter: 7, maxBytes: 8))
+        (state.unretainedThrough, state.retention) = (1, Retention(receivedAfter: 7, maxBytes: 8))
         let position = DeadLetterPosition(frame: LogPosition(segment: 6, offset: 64), index: 1)
         state.deadLetters.add(.sample(7, dispatcher: 2), at: position)
         let ids = RecentIDs(lastSequenceNumber: 9, receivedStamp: 8, count: 1, bytes: [1, 2])

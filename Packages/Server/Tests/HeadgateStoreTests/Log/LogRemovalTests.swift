@@ -117,7 +117,7 @@ struct LogRemovalTests {
     }
 
     @Test("P1: events are refused as long as there is no place for a fresh log, and taken once there is")
-    func noPlace() throws {
+    func noRoom() throws {
         try fill()
         try FileManager.default.removeItem(atPath: log)
         try Data().write(to: URL(fileURLWithPath: log))

@@ -45,7 +45,7 @@ struct LogRoomTests {
     }
 
     @Test("Q10: segments are evaluated after settlements, not after appends alone")
-    func looksWhenSettled() throws {
+    func checksWhenSettled() throws {
         let engine = try scene.options.open().engine
         _ = engine.commit([.append(Groups.of(1...1, newRoutes: [1: [1]]))])
         for _ in 0..<1_000 where engine.hasChores { engine.doSomeChores() }
@@ -205,7 +205,7 @@ struct LogRoomTests {
     }
 
     @Test("Q8: files of starts that were cut off before there was a log are removed")
-    func interruptedFounding() throws {
+    func interruptedCreation() throws {
         (scene.options.segmentSize, scene.options.disk) = (Self.segment, FaultyDisk())
         try FileManager.default.createDirectory(atPath: scene.options.logDirectory, withIntermediateDirectories: true)
         for number in 1...5 {

@@ -16,13 +16,13 @@ struct RecoveryCaseTests {
     func exactlyOne() {
         #expect(Self.possible.count > 50)
         for evidence in Self.possible {
-            let letters = RecoveryCase.all.filter { $0.matches(evidence) }.map(\.letter)
-            #expect(letters.count == 1, "\(letters) match \(evidence)")
+            let labels = RecoveryCase.all.filter { $0.matches(evidence) }.map(\.label)
+            #expect(labels.count == 1, "\(labels) match \(evidence)")
         }
         for found in RecoveryCase.all {
-            #expect(Self.possible.contains { found.matches($0) }, "\(found.letter) matches nothing")
+            #expect(Self.possible.contains { found.matches($0) }, "\(found.label) matches nothing")
         }
-        #expect(RecoveryCase.all.map(\.letter) == Array("ABCDEFGHIJ"))
+        #expect(RecoveryCase.all.map(\.label) == Array("ABCDEFGHIJ"))
     }
 
     @Test("Q8, P1: the action of each case fits its facts")

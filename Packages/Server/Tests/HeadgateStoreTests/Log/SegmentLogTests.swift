@@ -109,7 +109,7 @@ struct SegmentLogTests {
             try scene.fill(fill)
             let copy = try #require(try LogCopy(scene.log))
             scene.disk.liesAbout = scene.log.files.path(scene.log.active.segment.file.number)
-            do { while try copy.step() {} } catch { copy.giveUp() }
+            do { while try copy.step() {} } catch { copy.cancel() }
             scene.disk.liesAbout = nil
             // Another process finds what there is now.
             if !goesOn { try scene.reopen() }
@@ -371,12 +371,12 @@ private final class LogScene {
     /// The log has what dispatchers have not settled, in order, in files that are each one segment's; and so it has for
     /// another process.
     func check(_ expected: [DispatcherNumber: [SequenceNumber]], _ comment: Comment) throws {
-        try look(expected, comment)
+        try inspect(expected, comment)
         try reopen()
-        try look(expected, comment)
+        try inspect(expected, comment)
     }
 
-    private func look(_ expected: [DispatcherNumber: [SequenceNumber]], _ comment: Comment) throws {
+    private func inspect(_ expected: [DispatcherNumber: [SequenceNumber]], _ comment: Comment) throws {
         let files = log.segments.map(\.file.number)
         #expect(Set(files).count == files.count, comment)
         let blocks = log.segments.flatMap(\.index.blocks).map(\.span.first)

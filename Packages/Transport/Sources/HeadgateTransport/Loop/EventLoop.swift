@@ -30,7 +30,7 @@ public final class EventLoop: @unchecked Sendable {
     @exclusivity(unchecked) var isFiringTimer = false
 
     private let owner: Atomic<UInt>
-    private let tenure = LoopOwnership()
+    private let ownership = LoopOwnership()
     /// The helper that has work after this turn; nil if there is none.
     @exclusivity(unchecked) private var helper: (any LoopHelper)?
     @exclusivity(unchecked) private var isStopping = false
@@ -163,7 +163,7 @@ extension EventLoop {
     /// caller calls ``runTakenOver()``. May be called from any thread but the loop's.
     /// - Parameter patience: the time for which the loop's thread must have been away.
     public func takeOver(ifGoneFor patience: Duration) -> Bool {
-        guard tenure.takeOver(ifGoneSince: monotonicNow - patience.wholeNanoseconds) else { return false }
+        guard ownership.takeOver(ifGoneSince: monotonicNow - patience.wholeNanoseconds) else { return false }
         setCurrent(true)
         return true
     }
@@ -173,7 +173,7 @@ extension EventLoop {
 
     /// Runs the loop, or the helper's work while another thread has the loop, until the loop ends or there is no more work.
     private func serveInTurns() {
-        while let helper = serve(), helper.changePlaces() {}
+        while let helper = serve(), helper.exchangeRoles() {}
     }
 
     /// Runs turns until the loop ends or another thread takes it over.
@@ -218,9 +218,9 @@ extension EventLoop {
     /// - Returns: true if the loop still belongs to this thread.
     private func workBetweenTurns(_ helper: any LoopHelper) -> Bool {
         guard let work = helper.turnEnded() else { return true }
-        let absence = tenure.goAway(at: monotonicNow)
+        let absence = ownership.goAway(at: monotonicNow)
         work()
-        guard tenure.comeBack(absence) else {
+        guard ownership.comeBack(absence) else {
             submit { helper.workEnded(inPlace: false) }
             return false
         }

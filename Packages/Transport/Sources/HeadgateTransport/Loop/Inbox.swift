@@ -24,7 +24,7 @@ struct Inbox: Sendable {
 
     /// The action that the caller must take after adding work.
     enum Duty {
-        case nobody
+        case wakeNone
         case wakeLoop
         case startLateThread
     }
@@ -40,8 +40,8 @@ struct Inbox: Sendable {
     mutating func push(_ new: Work) -> Duty {
         work.append(new)
         switch phase {
-        case .open: return work.count == 1 ? .wakeLoop : .nobody
-        case .closing, .servedLate: return .nobody
+        case .open: return work.count == 1 ? .wakeLoop : .wakeNone
+        case .closing, .servedLate: return .wakeNone
         case .closed:
             phase = .servedLate
             return .startLateThread

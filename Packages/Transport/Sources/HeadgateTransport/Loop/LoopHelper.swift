@@ -13,5 +13,5 @@ public protocol LoopHelper: AnyObject, Sendable {
     /// from then on.
     /// - Returns: true if it has taken the loop over again (``EventLoop/takeOver(ifGoneFor:)``); false if there is
     ///   nothing left to do.
-    func changePlaces() -> Bool
+    func exchangeRoles() -> Bool
 }

@@ -206,7 +206,7 @@ struct ActivationRefusal: Error {
         case .timedOut: "did not answer in time"
         case .cancelled(let barrier, let cause): "was cancelled by \(barrier): \(cause.rawValue)"
         case .circle(let boards): "waits for itself in a circle: \(boards.joined(separator: ", "))"
-        case .givenUp: "was cancelled"
+        case .withdrawn: "was cancelled"
         }
     }
 

@@ -13,7 +13,7 @@ public final class IntervalBarrier: ConfigurableBarrier, BarrierJSON {
     init(context: BarrierContext, configuration: DataObject) throws {
         scheduler = context.scheduler
         cycle = IntervalCycle(settings: try IntervalSettings(configuration), start: scheduler.now)
-        look()
+        evaluate()
     }
 
     deinit {
@@ -28,13 +28,13 @@ public final class IntervalBarrier: ConfigurableBarrier, BarrierJSON {
     /// barrier closed.
     public func updateConfiguration(_ configuration: DataObject) throws {
         cycle.settings = try IntervalSettings(configuration)
-        look()
+        evaluate()
     }
 
-    private func look() {
+    private func evaluate() {
         alarm?.dispose()
         alarm = cycle.nextChange(after: scheduler.now).map { deadline in
-            scheduler.schedule(at: deadline) { [weak self] in self?.look() }
+            scheduler.schedule(at: deadline) { [weak self] in self?.evaluate() }
         }
         let isOpen = cycle.isOpen(at: scheduler.now)
         _state.value = isOpen ? .open : .closed

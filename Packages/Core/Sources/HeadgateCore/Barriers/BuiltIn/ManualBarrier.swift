@@ -62,8 +62,8 @@ public final class ManualBarrier: DescribedBarrier {
 extension ManualBarrier.Setting {
     /// The saved bytes: `P`, or `F` if flushable, followed by `:` and the reason in UTF-8 if there is one.
     var kept: [UInt8] {
-        let letter = UInt8(ascii: isFlushable ? "F" : "P")
-        return [letter] + (reason.map { [UInt8(ascii: ":")] + Array($0.utf8) } ?? [])
+        let mark = UInt8(ascii: isFlushable ? "F" : "P")
+        return [mark] + (reason.map { [UInt8(ascii: ":")] + Array($0.utf8) } ?? [])
     }
 
     init(kept: [UInt8]) {

@@ -92,18 +92,18 @@ private final class RateMeter {
 
     func change(to settings: RateSettings) {
         bucket.change(to: settings, at: scheduler.now)
-        look()
+        evaluate()
     }
 
     private func take(_ count: Int) {
         bucket.take(count, at: scheduler.now)
-        look()
+        evaluate()
     }
 
-    private func look() {
+    private func evaluate() {
         alarm?.dispose()
         let isReady = bucket.isReady(at: scheduler.now)
-        alarm = isReady ? nil : scheduler.schedule(at: bucket.readyAt) { [weak self] in self?.look() }
+        alarm = isReady ? nil : scheduler.schedule(at: bucket.readyAt) { [weak self] in self?.evaluate() }
         let new: BarrierState = isReady ? .open : .closed
         if new != state.value { _state.value = new }
     }

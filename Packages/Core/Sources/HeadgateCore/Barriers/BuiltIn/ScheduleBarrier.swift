@@ -17,7 +17,7 @@ public final class ScheduleBarrier: ConfigurableBarrier, DescribedBarrier, Barri
     init(context: BarrierContext, configuration: DataObject) throws {
         self.context = context
         hours = try ScheduleBarrier.hours(configuration, context)
-        look()
+        evaluate()
     }
 
     deinit {
@@ -34,7 +34,7 @@ public final class ScheduleBarrier: ConfigurableBarrier, DescribedBarrier, Barri
 
     public func updateConfiguration(_ configuration: DataObject) throws {
         hours = try ScheduleBarrier.hours(configuration, context)
-        look()
+        evaluate()
     }
 
     public func reason(for dispatcherId: String) -> String? {
@@ -48,11 +48,11 @@ public final class ScheduleBarrier: ConfigurableBarrier, DescribedBarrier, Barri
         return OpeningHours(settings: settings, rules: try settings.rules(context.timeZone))
     }
 
-    private func look() {
+    private func evaluate() {
         let scheduler = context.scheduler
         let wait = hours.nextMinute(after: scheduler.wall).milliseconds - scheduler.wall.milliseconds
         alarm?.dispose()
-        alarm = scheduler.schedule(at: scheduler.now + .milliseconds(wait)) { [weak self] in self?.look() }
+        alarm = scheduler.schedule(at: scheduler.now + .milliseconds(wait)) { [weak self] in self?.evaluate() }
         _flushability.value = hours.settings.isFlushable
         _state.value = hours.isOpen(at: scheduler.wall) ? .open : .closed
     }

@@ -69,7 +69,7 @@ extension RemoteBarrier.Setting {
     }
 
     /// Applies the state for an owner that has disconnected.
-    mutating func abandon(to state: BarrierState?, reason: String) {
+    mutating func ownerLeft(to state: BarrierState?, reason: String) {
         if let state {
             general = RemoteBarrier.Statement(state: state)
             exceptions = [:]

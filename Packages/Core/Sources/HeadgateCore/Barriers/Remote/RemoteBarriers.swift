@@ -64,7 +64,7 @@ public final class RemoteBarriers {
         let barrier = try registrable(id, by: owner) ?? RemoteBarrier(setting)
         barrier.current = setting
         records[id] = Record(barrier: barrier, owner: owner, registration: registration)
-        place(id)
+        register(id)
         keep(id, then)
     }
 
@@ -122,9 +122,9 @@ public final class RemoteBarriers {
     private func leave(_ id: String, _ record: Record) {
         switch record.registration.onDisconnect {
         case .unregister: remove(id, record.barrier) { _ in }
-        case .open: abandon(id, record, to: .open)
-        case .close: abandon(id, record, to: .closed)
-        case .keep: abandon(id, record, to: nil)
+        case .open: ownerLeft(id, record, to: .open)
+        case .close: ownerLeft(id, record, to: .closed)
+        case .keep: ownerLeft(id, record, to: nil)
         }
     }
 
@@ -161,24 +161,24 @@ public final class RemoteBarriers {
 
     private func owned(_ id: String, by owner: RemoteBarrierOwner) throws(RemoteBarrierRefusal) -> RemoteBarrier {
         let record = try remote(id)
-        guard let present = record.owner else { throw .abandoned }
+        guard let present = record.owner else { throw .ownerless }
         guard present.number == owner.number else { throw .belongs(to: present.name) }
         return record.barrier
     }
 
-    // MARK: Placing
+    // MARK: Registering
 
-    private func place(_ id: String) {
+    private func register(_ id: String) {
         guard let record = records[id] else { return }
         let identity = BarrierIdentity(id: id, kind: RemoteBarrier.kind, owner: record.owner?.name)
         coordinator.register(record.barrier, identity: identity, scopes: record.registration.scopes)
     }
 
-    private func abandon(_ id: String, _ record: Record, to state: BarrierState?) {
-        record.barrier.current.abandon(
+    private func ownerLeft(_ id: String, _ record: Record, to state: BarrierState?) {
+        record.barrier.current.ownerLeft(
             to: state, reason: "its owner \(record.owner.map { "\($0.name) " } ?? "")has disconnected")
         records[id]?.owner = nil
-        place(id)
+        register(id)
     }
 
     private func remove(_ id: String, _ barrier: RemoteBarrier, _ then: @escaping (StoreFault?) -> Void) {
@@ -210,7 +210,7 @@ public enum RemoteBarrierRefusal: Error, Sendable, Equatable {
     /// The barrier belongs to another owner with this name.
     case belongs(to: String)
     /// The owner has disconnected. Registering the barrier takes it over.
-    case abandoned
+    case ownerless
     /// There is no such dispatcher.
     case unknownDispatcher(String)
     /// There are as many remote barriers as are allowed.

@@ -25,7 +25,7 @@ final class HTTPHandle {
         easy = curl_easy_init()!
         set(CURLOPT_USERAGENT, userAgent)
         set(sockets.follow)
-        setPlace(noProxy: noProxy)
+        setOrigin(noProxy: noProxy)
         setLimits()
         setTLS()
         set(target.method == .post ? CURLOPT_POST : CURLOPT_HTTPGET, 1)
@@ -119,7 +119,7 @@ final class HTTPHandle {
 
     // MARK: The target
 
-    private func setPlace(noProxy: String) {
+    private func setOrigin(noProxy: String) {
         set(CURLOPT_URL, target.url)
         isURLRefused = optionError != CURLE_OK
         set(CURLOPT_PROTOCOLS_STR, "http,https")

@@ -175,12 +175,12 @@ struct KafkaFlights {
         guard flights[number] != nil else { return Outcome() }
         var outcome = Outcome()
         if waiting[nextWaiting...].contains(where: { $0.position.flight == number }) { outcome = failWaiting(cause) }
-        if let ended = giveUp(number, cause) { outcome.ended.append(ended) }
+        if let ended = fail(number, cause) { outcome.ended.append(ended) }
         return outcome
     }
 
     /// Ends a flight with the outcomes of its events so far. The producer keeps its messages.
-    private mutating func giveUp(_ number: Int, _ cause: String) -> MessageFlights.Ended? {
+    private mutating func fail(_ number: Int, _ cause: String) -> MessageFlights.Ended? {
         guard let flight = flights.removeValue(forKey: number) else { return nil }
         for message in sent.numbers {
             guard let entry = sent[message], entry.position?.flight == number else { continue }
@@ -206,7 +206,7 @@ struct KafkaFlights {
         isRoundFull = isRoundFull && !sent.isEmpty
         var outcome = Outcome()
         for position in positions {
-            if let ended = giveUp(position.flight, cause) { outcome.ended.append(ended) }
+            if let ended = fail(position.flight, cause) { outcome.ended.append(ended) }
         }
         return outcome
     }
@@ -312,7 +312,7 @@ struct KafkaFlights {
     }
 
     /// Drops the producer with its messages, whose reports will not come.
-    mutating func abandon(_ cause: String?) -> Outcome {
+    mutating func dropAll(_ cause: String?) -> Outcome {
         hasProducerEnded = true
         var outcome = Outcome()
         for message in sent.numbers { outcome.ended += report(message, .failed(cause: cause)).ended }

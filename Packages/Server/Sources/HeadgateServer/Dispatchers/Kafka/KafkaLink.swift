@@ -121,10 +121,10 @@ final class KafkaLink: FlightAccount {
     var isStuck: Bool { state.withLock { $0.isStuck } }
 
     /// Notes that the producer was dropped, and reports no more.
-    func abandon() {
+    func dropAll() {
         change { state in
             state.isStuck = false
-            return state.flights.abandon(state.trouble?.cause)
+            return state.flights.dropAll(state.trouble?.cause)
         }
     }
 

@@ -37,7 +37,7 @@ private final class KafkaProducer: MessagePublisher, @unchecked Sendable {
     func publish(_ flight: Int) {
         if link.isStuck {
             close()
-            link.abandon()
+            link.dropAll()
         }
         do throws(KafkaFault) {
             while link.mayProduce() {

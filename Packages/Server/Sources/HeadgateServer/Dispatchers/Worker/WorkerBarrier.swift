@@ -6,9 +6,9 @@ final class WorkerBarrier: DescribedBarrier {
     static let kind = "WorkerBarrier"
 
     @StateSubject(.closed) private var state: ObservableState<BarrierState>
-    private var cause: String? = WorkerBarrier.nobody
+    private var cause: String? = WorkerBarrier.noSubscriber
 
-    static let nobody = "no worker subscribes"
+    static let noSubscriber = "no worker subscribes"
 
     /// Opens or closes the barrier.
     /// - Parameter cause: the reason why no worker takes batches, or nil to open the barrier.

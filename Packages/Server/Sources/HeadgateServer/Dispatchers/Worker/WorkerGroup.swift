@@ -14,7 +14,7 @@ final class WorkerGroup {
     private var sessions: [WorkerPool.Subscriber: Session] = [:]
     private var work: [WorkerPool.BatchNumber: Work] = [:]
     /// The callbacks to call when a subscriber has left.
-    private var farewells: [WorkerPool.Subscriber: [() -> Void]] = [:]
+    private var onUnsubscribed: [WorkerPool.Subscriber: [() -> Void]] = [:]
     private var lastBatch: WorkerPool.BatchNumber = 0
     private var alarm: (due: Instant, timer: any Disposable)?
 
@@ -58,7 +58,7 @@ final class WorkerGroup {
     /// - Returns: false if the client does not subscribe.
     func unsubscribe(_ subscriber: WorkerPool.Subscriber, then: @escaping () -> Void) -> Bool {
         guard pool.contains(subscriber) else { return false }
-        farewells[subscriber, default: []].append(then)
+        onUnsubscribed[subscriber, default: []].append(then)
         pool.unsubscribed(subscriber)
         proceed()
         return true
@@ -102,13 +102,13 @@ final class WorkerGroup {
     private func carryOut() {
         while let order = pool.nextOrder() { perform(order) }
         armAlarm()
-        if barrier.set(whyNobody) { gate.barriersChanged() }
+        if barrier.set(causeOfBlock) { gate.barriersChanged() }
     }
 
     /// The reason why no worker can take a batch even after its present ones, or nil if one can.
-    private var whyNobody: String? {
+    private var causeOfBlock: String? {
         if pool.isAttended { return nil }
-        return pool.hasSubscribers ? "no subscribed worker answers" : WorkerBarrier.nobody
+        return pool.hasSubscribers ? "no subscribed worker answers" : WorkerBarrier.noSubscriber
     }
 
     private func perform(_ order: WorkerPool.Order) {
@@ -161,7 +161,7 @@ final class WorkerGroup {
 
     private func release(_ subscriber: WorkerPool.Subscriber) {
         if !pool.contains(subscriber) { sessions[subscriber] = nil }
-        for tell in farewells.removeValue(forKey: subscriber) ?? [] { tell() }
+        for tell in onUnsubscribed.removeValue(forKey: subscriber) ?? [] { tell() }
     }
 
     private func armAlarm() {

@@ -65,7 +65,7 @@ actor SenderStage {
         await withCheckedContinuation { continuation in
             var results: [Int: SendResult] = [:]
             for (index, events) in batches.enumerated() {
-                hand(over: events) { result in
+                offer(events) { result in
                     results[index] = result
                     guard results.count == batches.count else { return }
                     continuation.resume(returning: batches.indices.compactMap { results[$0] })
@@ -94,7 +94,7 @@ actor SenderStage {
 
     /// Sends a batch without waiting. Calls `then` with its result.
     func start(_ events: String..., then: @escaping @Sendable (SendResult) -> Void) {
-        hand(over: events, then)
+        offer(events, then)
     }
 
     /// Sets the output of the dispatcher's board.
@@ -110,11 +110,11 @@ actor SenderStage {
 
     private func send(_ events: [String]) async -> SendResult {
         await withCheckedContinuation { continuation in
-            hand(over: events) { continuation.resume(returning: $0) }
+            offer(events) { continuation.resume(returning: $0) }
         }
     }
 
-    private func hand(over events: [String], _ then: @escaping (SendResult) -> Void) {
+    private func offer(_ events: [String], _ then: @escaping (SendResult) -> Void) {
         guard let sender else { return then(.noAnswer(cause: "no sender")) }
         var hasReturned = false
         var batch = Batch(of: events, in: sender.format)

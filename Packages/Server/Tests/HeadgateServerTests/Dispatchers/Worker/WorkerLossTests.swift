@@ -6,7 +6,7 @@ import Testing
 /// Tests workers that disconnect or do not answer, over real sockets, and the fate of their batches.
 @Suite(.timeLimit(.minutes(5))) struct WorkerLossTests {
     @Test("K3: a worker that disconnects or half-closes loses its batch to another at once", arguments: [true, false])
-    func handOver(byHalf: Bool) async throws {
+    func passOn(byHalf: Bool) async throws {
         try await ServiceStage.runWithWorkers { stage in
             let first = try await stage.worker()
             try await stage.trackJobs("a", "b")

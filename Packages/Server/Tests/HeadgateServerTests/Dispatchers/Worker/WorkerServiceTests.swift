@@ -134,7 +134,7 @@ import Testing
     }
 
     @Test("B10: without a worker the dispatcher is blocked, with the reason")
-    func nobody() async throws {
+    func noWorker() async throws {
         try await ServiceStage.runWithWorkers { stage in
             try await stage.trackJobs("a")
             let client = try await stage.client()

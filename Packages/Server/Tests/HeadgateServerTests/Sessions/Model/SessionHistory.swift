@@ -243,10 +243,10 @@ struct SessionHistory {
         isOpen = false
         isReading = false
         machine.closed()
-        try giveUpWaits()
+        try endReplies()
     }
 
-    private mutating func giveUpWaits() throws(Violation) {
+    private mutating func endReplies() throws(Violation) {
         let all = outstanding
         outstanding = []
         for one in all { try settle(one) }
@@ -287,7 +287,7 @@ struct SessionHistory {
         case .endWaits:
             guard client == .gone else { throw Violation(description: "a client that is there lost its waits") }
             owed = []
-            try giveUpWaits()
+            try endReplies()
             return machine.waitsEnded()
         case .closeAfterFlush:
             try checkClose()

@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// Workers and daemons that stop while they hold a batch.
-@Suite struct HandOverTests {
+@Suite struct HeldBatchTests {
     /// Appends the batch with one write, so that a killed worker leaves no partial batch.
     private static let writer = "cat >> ~/got"
 

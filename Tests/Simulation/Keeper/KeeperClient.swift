@@ -4,7 +4,7 @@ import HeadgateData
 @testable import HeadgateServer
 
 /// The requests of a keeper's history, and the checks of their answers.
-final class KeeperDesk {
+final class KeeperClient {
     private unowned let history: KeeperHistory
     /// The erased events whose bytes must be gone.
     private var gone: Set<Int> = []
@@ -40,7 +40,7 @@ final class KeeperDesk {
             KeeperBook.Event(user: user, key: key, lanes: isNarrow ? ["a"] : ["a", "b"], askedAt: now))
         let mark = "\(KeeperBook.mark)\(index)."
         let more = (key.map { #","key":"\#($0)""# } ?? "") + (isNarrow ? #","dispatchers":["a"]"# : "")
-        let filling = record.letters(record.pick([0, 20, 200]))
+        let filling = record.characters(record.pick([0, 20, 200]))
         let data = #"{"user":\#(user),"text":"\#(mark)\#(filling)"}"#
         client?.ask("track", #"{"event":"x","id":"\#(mark)"\#(more),"data":\#(data)}"#) { [self] answer in
             guard case .result(let result) = answer, let number: Int = result.get(key: "seq") else { return }
@@ -162,12 +162,12 @@ final class KeeperDesk {
 
     func changeKey() {
         guard history.keys.areUsed else { return }
-        if record.oneIn(2) { client?.ask("store.rekey", "{}") { _ in } } else { lookAtKeys() }
+        if record.oneIn(2) { client?.ask("store.rekey", "{}") { _ in } } else { inspectKeys() }
     }
 
     /// Asks which keys the files are under. If all are under the present one, no file shows an event.
     /// - Parameter isDone: True if nothing may be left under another key.
-    private func lookAtKeys(isDone: Bool = false) {
+    private func inspectKeys(isDone: Bool = false) {
         client?.ask("status", "{}") { [self] answer in
             guard case .result(let status) = answer, let store: DataObject = status.get(key: "store"),
                 let found: DataObject = store.get(key: "encryption")
@@ -228,7 +228,7 @@ final class KeeperDesk {
                 backup?.mustSucceed = true
             },
             { [self] in if history.keys.areUsed { client?.ask("store.rekey", "{}") { _ in } } },
-            { [self] in if history.keys.areUsed { lookAtKeys(isDone: true) } },
+            { [self] in if history.keys.areUsed { inspectKeys(isDone: true) } },
             { [self] in for lane in book.lanes where book.keptBehind == 0 && book.highest > 0 { rewind(lane, to: 1) } },
         ]
     }

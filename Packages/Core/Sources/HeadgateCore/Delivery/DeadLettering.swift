@@ -1,12 +1,12 @@
 /// Dead-letters events for one reason, as they were in the queue (Behaviour D10). Pure.
-struct Burial {
+struct DeadLettering {
     let dispatcher: DispatcherNumber
     let reason: DeadLetter.Reason
     let answer: LastAnswer
     let moment: DeliveryMoment
 
     /// Returns the orders for some events. Events without room for a dead letter stay in the queue, and the dispatcher is held.
-    /// - Parameter room: the room for dead letters, from which the letters take theirs.
+    /// - Parameter room: the room for dead letters, from which each dead letter takes its size.
     func orders(for entries: [QueueEntry], in room: inout DeadLetterRoom) -> [DeliveryOrder] {
         let dying = entries.prefix { room.take($0.event.record.count) }
         let held = entries.dropFirst(dying.count).first.map {

@@ -2,7 +2,7 @@ import HeadgateCore
 import HeadgateData
 
 /// An operator's `queue.peek` of a dispatcher, page by page.
-final class QueueLook {
+final class QueueInspection {
     private let record: Record
     private let side: FarSide
     /// The state when the call was made.
@@ -31,7 +31,7 @@ final class QueueLook {
 
     private func take(_ result: DataObject?, _ limit: Int, after: SequenceNumber, _ connection: SimulatedClient) {
         guard let result, case .array(let events)? = result["events"] else { return }
-        let numbers = events.compactMap(QueueLook.number)
+        let numbers = events.compactMap(QueueInspection.number)
         record.expect(numbers.count <= limit, "\(numbers.count) events are shown, not \(limit)")
         record.expect(
             numbers == numbers.sorted() && numbers.allSatisfy { $0 > after }, "\(numbers) come after \(after)")
