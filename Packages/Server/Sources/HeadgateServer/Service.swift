@@ -156,7 +156,7 @@ final class Service {
 
     var settings: Settings { control.inForce }
 
-    /// One value of each family of methods, with what its methods use.
+    /// One value of each family of methods, with the parts that its methods use.
     private var families: [any MethodFamily] {
         [
             ConnectionMethods(
@@ -351,7 +351,7 @@ extension Service: SessionServer {
     /// Counts and logs a call that changed the service (Behaviour X7).
     private func ended(_ operation: Operation, of session: Session, _ outcome: Operation.Outcome) {
         guard outcome.mayHaveChanged else { return }
-        operations.countDone(operation.method)
+        if !operation.isDryRun { operations.countDone(operation.method) }
         log.tell(.operated, operation.members(session.caller, session: session.name, outcome))
     }
 

@@ -27,6 +27,8 @@ struct Operation {
     let object: String
     /// The reason that the caller gave, or nil.
     let reason: String?
+    /// True if the call only counts, and changes nothing.
+    let isDryRun: Bool
 
     /// Returns the operation of a call, or nil if its method changes nothing that the log records.
     init?(_ method: Method, _ params: JSONView?) {
@@ -34,6 +36,8 @@ struct Operation {
         self.method = method.name.description
         reason = Operation.text(params?.member("reason"))
         object = Operation.object(of: params)
+        // A method without this param ignores it, and still changes something.
+        isDryRun = method.params.contains { $0.name == "dry_run" } && params?.member("dry_run")?.bool == true
     }
 
     private static func object(of params: JSONView?) -> String {
@@ -71,7 +75,8 @@ struct Operation {
         [
             "method": .string(method), "object": .string(object), "client": .string(caller.client ?? session),
             "uid": .number(DataNumber(Int(caller.credentials.uid))),
-            "pid": .number(DataNumber(Int(caller.credentials.pid))), "outcome": .string(outcome.text),
+            "pid": .number(DataNumber(Int(caller.credentials.pid))),
+            "outcome": .string(isDryRun ? "dry run" : outcome.text),
             "reason": reason.map { .string($0) } ?? .null,
         ]
     }

@@ -71,6 +71,19 @@ struct RightsTests {
         }
     }
 
+    @Test("X7: a dry run is logged as one and not counted as a change; other methods ignore the param")
+    func dryRun() async throws {
+        let lines = Lines()
+        try await ServiceStage.run(adding: lines.adding) { stage in
+            let client = try await stage.client("ops/1")
+            let rule: DataItem = ["operator": "equals", "path": "event", "value": "order"]
+            try await client.call("store.erase", ["when": rule, "dry_run": true])
+            try await client.call("dispatcher.pause", ["id": "collect", "dry_run": true])
+            #expect(lines.all("operated").map { $0.members["outcome"] } == ["dry run", "done"])
+            #expect(try await stage.look { $0.operations.done } == ["dispatcher.pause": 1])
+        }
+    }
+
     @Test("X7: a client that disconnects before the end of its change is logged, too")
     func disconnected() {
         #expect(Operation.Outcome.disconnected.mayHaveChanged && Operation.Outcome.done.mayHaveChanged)
