@@ -24,6 +24,8 @@ final class SimulatedStoreExecutor: StoreExecutor {
     private(set) var hasFreedSegments = false
     /// True if the last turn quarantined something.
     private(set) var hasPutAside = false
+    /// The number of events that the start found damaged.
+    private(set) var damagedAtStart = 0
     private let record: Record
 
     init(options: DiskEventStore.Options, _ disk: SimulatedDisk, _ scheduler: SimulatedScheduler, _ record: Record) {
@@ -33,6 +35,7 @@ final class SimulatedStoreExecutor: StoreExecutor {
     func open(ring: @escaping @Sendable () -> Void) throws(StoreFault) -> StoredState {
         let opened = try options.open()
         engine = opened.engine
+        damagedAtStart = opened.state.quarantined
         checkFiles()
         self.ring = ring
         opened.engine.reportNews(tell)

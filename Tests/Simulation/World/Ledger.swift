@@ -160,7 +160,9 @@ final class Ledger {
     }
 
     /// Checks the counters of the whole service at the end.
-    func check(_ counters: Counters<EventCounter>) {
+    /// - Parameter damagedAtStart: The number of events that the service counted as damaged when it started. They were
+    ///   gone before.
+    func check(_ counters: Counters<EventCounter>, damagedAtStart: Int) {
         let all = lanes.values
         let (sent, dead) = (all.reduce(0) { $0 + $1.delivered.count }, all.reduce(0) { $0 + $1.dead.count })
         let lost = all.reduce(0) { $0 + $1.waiting.count }
@@ -168,8 +170,9 @@ final class Ledger {
         record.expect(counters[.dead] == dead, "dead is \(counters[.dead]), not \(dead)")
         let counted = counters[.evicted] + counters[.purged] + counters[.expired]
         let spoilt = all.reduce(0) { $0 + $1.waiting.intersection($1.damaged()).count }
-        let isExplained = rot?.explains(lost, counted: counted, putAside: counters[.quarantined], ofSpoilt: spoilt)
-        let what = "\(lost) events are gone, and \(counted) counted so, \(counters[.quarantined]) as put aside"
+        let putAside = counters[.quarantined] - damagedAtStart
+        let isExplained = rot?.explains(lost, counted: counted, putAside: putAside, ofSpoilt: spoilt)
+        let what = "\(lost) events are gone, and \(counted) counted so, \(putAside) as put aside"
         let gone = all.sorted { $0.id < $1.id }.map { "\($0.id) \($0.waiting.sorted())" }
         record.expect(isExplained ?? (counted == lost), "\(what): \(gone)")
         rules?.check(counters)

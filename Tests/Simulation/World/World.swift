@@ -349,7 +349,7 @@ final class World {
             let summary = service?.gate.dispatcherSummaries.first { $0.id == side.lane.id }
             side.lane.check(summary?.counters)
         }
-        if isKnown, let service { ledger.check(service.gate.counts.all) }
+        if isKnown, let service { ledger.check(service.gate.counts.all, damagedAtStart: store.executor.damagedAtStart) }
         checkMetrics(of: isKnown ? sides : [])
         fillers?.expectRoom()
     }
