@@ -80,7 +80,7 @@ struct RightsTests {
             try await client.call("store.erase", ["when": rule, "dry_run": true])
             try await client.call("dispatcher.pause", ["id": "collect", "dry_run": true])
             #expect(lines.all("operated").map { $0.members["outcome"] } == ["dry run", "done"])
-            #expect(try await stage.look { $0.operations.done } == ["dispatcher.pause": 1])
+            #expect(try await stage.inspect { $0.operations.done } == ["dispatcher.pause": 1])
         }
     }
 
