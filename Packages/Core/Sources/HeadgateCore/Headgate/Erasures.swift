@@ -100,21 +100,21 @@ final class Erasures {
         }
     }
 
-    /// Lets the dispatchers with pending events of the part finish what is in flight, unless the erasure changes
-    /// nothing.
+    /// Lets the dispatchers with pending events of the part finish what is in flight, and then records the part. It waits
+    /// for rewinds.
     private func hold(_ erasure: Erasure) {
         // A rewind may make events of the part pending again.
         guard !dispatchers.all.contains(where: { $0.isRewinding && !erasure.holds($0) }) else {
             return later { [self] in hold(erasure) }
         }
         guard let next = dispatchers.all.first(where: { isConcerned($0, by: erasure) }) else {
-            let isReady = !erasure.isLastPart || erasure.hasReadDeadLetters
+            let isReady = !erasure.isLastPart || erasure.deadLetters != nil
             return isReady ? record(erasure) : readDeadLetters(after: 0, erasure)
         }
         // A dispatcher that is being removed is an orphan soon.
         guard dispatchers[next.id] === next else { return later { [self] in hold(erasure) } }
         // What is in flight may become a dead letter.
-        (erasure.deadLetters, erasure.hasReadDeadLetters) = ([], false)
+        erasure.deadLetters = nil
         next.beginRewind { [weak self] isQuiet in
             if isQuiet { erasure.held.append(next) }
             self?.hold(erasure)
@@ -136,17 +136,20 @@ final class Erasures {
         }
     }
 
-    private func readDeadLetters(after: DeadLetterNumber, _ erasure: Erasure) {
+    /// - Parameter earlier: the dead letters of the erasure up to `after`.
+    private func readDeadLetters(
+        after: DeadLetterNumber, behind earlier: [DeadLetterNumber] = [], _ erasure: Erasure
+    ) {
         _ = deadLetters.read(after: after, limit: Erasures.deadLettersPerPage) { [weak self] result in
             guard let self else { return }
             guard case .success(let page) = result else {
-                return failed(erasure) { [self] in readDeadLetters(after: after, erasure) }
+                return failed(erasure) { [self] in readDeadLetters(after: after, behind: earlier, erasure) }
             }
             let meant = page.deadLetters.filter { $0.deadLetter.event.map(erasure.rule.means) ?? false }
-            erasure.deadLetters += meant.map(\.number)
-            if let next = page.next { return readDeadLetters(after: next, erasure) }
+            let found = earlier + meant.map(\.number)
+            if let next = page.next { return readDeadLetters(after: next, behind: found, erasure) }
+            erasure.deadLetters = found
             guard !erasure.isDryRun else { return end(erasure, .success(erasure.answer)) }
-            erasure.hasReadDeadLetters = true
             // Meanwhile a rewind may have made events pending again.
             hold(erasure)
         }
@@ -156,7 +159,7 @@ final class Erasures {
 
     private func record(_ erasure: Erasure) {
         let numbers = erasure.found.map(\.sequenceNumber)
-        events.store.erase(numbers, erasure.deadLetters) { [weak self] result in
+        events.store.erase(numbers, erasure.deadLetters ?? []) { [weak self] result in
             guard let self else { return }
             guard case .success = result else { return failed(erasure) { [self] in hold(erasure) } }
             settle(erasure)
@@ -182,7 +185,7 @@ final class Erasures {
         let count = events.limits.retain == nil ? settled.count : max(settled.count, erasure.needed)
         erasure.count += count
         // Retained events count once, and so do dead letters.
-        records.counts.count(.erased, count - settled.count + erasure.deadLetters.count)
+        records.counts.count(.erased, count - settled.count + (erasure.deadLetters?.count ?? 0))
         events.forgetRecent()
         records.trace.forget(Set(erasure.found.map(\.sequenceNumber)))
         releaseDispatchers(erasure)
@@ -289,9 +292,8 @@ private final class Erasure {
     var isAccepted = false
     /// The number of events that were erased. Some that were found may have been delivered meanwhile.
     var count = 0
-    var deadLetters: [DeadLetterNumber] = []
-    /// True if ``deadLetters`` is complete.
-    var hasReadDeadLetters = false
+    /// The dead letters that the erasure means; nil before all are read.
+    var deadLetters: [DeadLetterNumber]?
     /// The dispatchers that are held until the store has recorded the part.
     var held: [Dispatcher] = []
     /// Lets other operations on dead letters go on.
@@ -308,7 +310,7 @@ private final class Erasure {
 
     func holds(_ dispatcher: Dispatcher) -> Bool { held.contains { $0 === dispatcher } }
 
-    var answer: ErasureAnswer { ErasureAnswer(events: count, deadLetters: deadLetters.count) }
+    var answer: ErasureAnswer { ErasureAnswer(events: count, deadLetters: deadLetters?.count ?? 0) }
 
     var progress: ErasureProgress {
         ErasureProgress(

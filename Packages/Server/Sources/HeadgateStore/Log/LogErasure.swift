@@ -21,8 +21,7 @@ final class LogErasure {
     /// Copies a block, or ends the removal.
     /// - Returns: true if no file has bytes of erased events any more.
     func step() throws(DiskFault) -> Bool {
-        // A recovery has another list of files.
-        if !log.files.isCleaning { log.files.beginCleaning() }
+        log.files.continueCleaning()
         if let copy {
             if try !copy.step() { self.copy = nil }
             return false

@@ -267,15 +267,15 @@ final class LogFiles {
 
     // MARK: Erased bytes
 
-    /// True between ``beginCleaning()`` and ``endCleaning()``.
-    var isCleaning: Bool { newestUnclean != nil }
-
     /// Removes the spare files, and from now on each present file that is freed. Later files are used again.
     func beginCleaning() {
         newestUnclean = newest
         for file in spare { remove(file) }
         spare = []
     }
+
+    /// Begins cleaning if it is not under way: a recovery has another list of files.
+    func continueCleaning() { if newestUnclean == nil { beginCleaning() } }
 
     /// Allows all files to be used again.
     func endCleaning() { newestUnclean = nil }
