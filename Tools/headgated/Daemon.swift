@@ -18,12 +18,12 @@ struct Daemon {
             try serve(new, on: loop)
             return 0
         } catch {
-            tell(error, server)
+            report(error, server)
             return 1
         }
     }
 
-    private func tell(_ error: any Error, _ server: Server?) {
+    private func report(_ error: any Error, _ server: Server?) {
         let isLogged = server?.assumeIsolated { $0.logFailure(error) } ?? false
         guard !isLogged else { return }
         for line in "\(error)".split(separator: "\n") { Terminal.log("headgated: \(line)") }
@@ -45,7 +45,7 @@ struct Daemon {
         let signals = try followSignals(server, loop, manager, socket)
         let watchdog = manager.startWatchdog(on: loop)
         Terminal.log("headgated ready \(socket)")
-        manager.tellReady(socket: socket)
+        manager.notifyReady(socket: socket)
         withExtendedLifetime((signals, watchdog)) { loop.run() }
     }
 
@@ -70,7 +70,7 @@ struct Daemon {
     ) throws -> [LoopSignal] {
         let stop = try Daemon.stopSignals.map { signal in
             try LoopSignal(signal, on: loop) {
-                manager.tellStopping()
+                manager.notifyStopping()
                 server.assumeIsolated { server in
                     server.stop { isComplete in
                         // Acknowledged events are on the disk, but a thread hangs in a call to the disk and would block
@@ -82,9 +82,9 @@ struct Daemon {
             }
         }
         let reload = try LoopSignal(SIGHUP, on: loop) {
-            manager.tellReloading()
+            manager.notifyReloading()
             server.assumeIsolated { $0.reload() }
-            manager.tellReady(socket: socket)
+            manager.notifyReady(socket: socket)
         }
         return stop + [reload]
     }

@@ -13,45 +13,45 @@ struct ServiceManager {
     }
 
     /// Reports that the daemon serves clients.
-    func tellReady(socket: String) {
-        notifier?.tell("READY=1", "STATUS=Serving \(socket)")
+    func notifyReady(socket: String) {
+        notifier?.notify("READY=1", "STATUS=Serving \(socket)")
     }
 
     /// Reports that the settings are being read again. `tellReady` reports the end.
-    func tellReloading() {
+    func notifyReloading() {
         var now = timespec()
         clock_gettime(CLOCK_MONOTONIC, &now)
-        notifier?.tell("RELOADING=1", "MONOTONIC_USEC=\(now.tv_sec * 1_000_000 + now.tv_nsec / 1_000)")
+        notifier?.notify("RELOADING=1", "MONOTONIC_USEC=\(now.tv_sec * 1_000_000 + now.tv_nsec / 1_000)")
     }
 
     /// Reports that the daemon stops, and may take time to finish its batches.
-    func tellStopping() {
-        notifier?.tell("STOPPING=1", "STATUS=Finishing batches in flight")
+    func notifyStopping() {
+        notifier?.notify("STOPPING=1", "STATUS=Finishing batches in flight")
     }
 
     /// Starts to report at intervals that the loop still runs, if the manager wants it.
     /// - Returns: the watchdog, which works as long as it is retained.
     func startWatchdog(on loop: EventLoop) -> Watchdog? {
         guard let watchdogInterval, let notifier else { return nil }
-        return Watchdog(every: watchdogInterval, on: loop) { notifier.giveSignOfLife() }
+        return Watchdog(every: watchdogInterval, on: loop) { notifier.sendWatchdog() }
     }
 }
 
 /// Calls a closure at intervals, as long as the loop runs.
 final class Watchdog {
     private let interval: Duration
-    private let tell: () -> Void
+    private let notify: () -> Void
     private var timer: LoopTimer?
 
-    init(every interval: Duration, on loop: EventLoop, _ tell: @escaping () -> Void) {
+    init(every interval: Duration, on loop: EventLoop, _ notify: @escaping () -> Void) {
         self.interval = interval
-        self.tell = tell
+        self.notify = notify
         timer = LoopTimer(on: loop) { [weak self] in self?.bark() }
         timer?.arm(after: interval)
     }
 
     private func bark() {
-        tell()
+        notify()
         timer?.arm(after: interval)
     }
 }

@@ -17,7 +17,7 @@ import Testing
     }
 
     @Test("B27: without tokens the barrier is closed, and no flush passes")
-    func isFirm() async throws {
+    func blocksFlush() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
             let daemon = try await daemon(

@@ -127,11 +127,11 @@ import Testing
     /// Checks that every acknowledged event arrives with its acknowledged sequence number, and that no other event
     /// arrives.
     private func expectDeliveredOnce(_ receipts: [TrackReceipt], by collector: Collector) async throws {
-        let wanted = Set(receipts.map(\.id))
-        #expect(wanted.count == receipts.count)
-        let events = try await eventually("all \(wanted.count) events at the collector") {
+        let expected = Set(receipts.map(\.id))
+        #expect(expected.count == receipts.count)
+        let events = try await eventually("all \(expected.count) events at the collector") {
             let events = collector.accepted.flatMap(\.events)
-            return wanted.isSubset(of: events.compactMap { $0["id"].string }) ? events : nil
+            return expected.isSubset(of: events.compactMap { $0["id"].string }) ? events : nil
         }
         let indexes = Dictionary(receipts.map { ($0.id, $0.sequenceNumber.map(Int.init)) }) { $1 }
         for event in events {

@@ -61,8 +61,8 @@ final class ConsoleConnection {
     }
 
     /// Reads until the received text meets a condition.
-    func until(_ what: String, _ wanted: (String) -> Bool) async throws {
-        while !wanted(text) {
+    func until(_ what: String, _ expected: (String) -> Bool) async throws {
+        while !expected(text) {
             guard try await more() else { throw NeverHappened(what, details: "it ended with \(text.suffix(2_000))") }
         }
     }

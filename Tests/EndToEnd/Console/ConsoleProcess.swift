@@ -30,12 +30,12 @@ final class ConsoleProcess {
         let process = try launch(["--listen", "127.0.0.1:0"] + arguments)
         self.process = process
         let line = /headgate-console ready http:\/\/127\.0\.0\.1:([0-9]+)\/\?token=(\S+)\n/
-        let told = try await eventually("the line `headgate-console ready`") {
+        let reported = try await eventually("the line `headgate-console ready`") {
             guard process.isRunning else { throw NeverHappened("a console", details: process.errorOutput) }
             return process.errorOutput.firstMatch(of: line)?.output
         }
-        port = UInt16(told.1) ?? 0
-        token = String(told.2)
+        port = UInt16(reported.1) ?? 0
+        token = String(reported.2)
     }
 
     /// Starts the console without waiting.

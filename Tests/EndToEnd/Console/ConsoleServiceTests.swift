@@ -114,12 +114,12 @@ import Testing
             try await console.start()
             let pages = [try await console.news(of: "/clients"), try await console.news(of: "/clients")]
             for page in pages { try await page.until("the clients") { $0.contains("headgate-console/") } }
-            #expect(ear.heard.count { $0 == "watch" } == 1)
+            #expect(ear.received.count { $0 == "watch" } == 1)
 
             for page in pages { page.close() }
-            try await eventually("the end of the watch") { ear.heard.contains("unwatch") }
+            try await eventually("the end of the watch") { ear.received.contains("unwatch") }
             #expect(try await console.ask("GET", "/healthz").body == "ok")
-            #expect(ear.heard.drop { $0 != "unwatch" } == ["unwatch", "status"])
+            #expect(ear.received.drop { $0 != "unwatch" } == ["unwatch", "status"])
         }
     }
 }

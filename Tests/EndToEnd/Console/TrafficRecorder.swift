@@ -18,7 +18,7 @@ final class TrafficRecorder: Sendable {
     }
 
     /// The methods that were called, in order.
-    var heard: [String] {
+    var received: [String] {
         lines.withLock { lines in
             lines.split(separator: UInt8(ascii: "\n")).compactMap { line in
                 try? JSON(parsing: String(decoding: line, as: UTF8.self))["method"].string

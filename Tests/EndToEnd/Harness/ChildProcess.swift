@@ -33,9 +33,9 @@ final class ChildProcess {
 
     var isRunning: Bool {
         guard status == nil else { return false }
-        var told: Int32 = 0
-        guard waitpid(processIdentifier, &told, WNOHANG) == processIdentifier else { return true }
-        status = told
+        var reported: Int32 = 0
+        guard waitpid(processIdentifier, &reported, WNOHANG) == processIdentifier else { return true }
+        status = reported
         return false
     }
 
@@ -57,9 +57,9 @@ final class ChildProcess {
     func discard() {
         guard isRunning else { return }
         kill(processIdentifier, SIGKILL)
-        var told: Int32 = 0
-        waitpid(processIdentifier, &told, 0)
-        status = told
+        var reported: Int32 = 0
+        waitpid(processIdentifier, &reported, 0)
+        status = reported
     }
 
     var output: String { Self.text(of: outputPath) }

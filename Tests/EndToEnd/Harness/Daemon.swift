@@ -121,13 +121,13 @@ extension Daemon {
     /// Waits until a dispatcher's entry meets a condition, and returns the entry.
     @discardableResult
     func dispatcher(
-        _ id: String = "collect", until what: String, _ wanted: (JSON) -> Bool
+        _ id: String = "collect", until what: String, _ expected: (JSON) -> Bool
     ) async throws -> JSON {
         var last = JSON.null
         do {
             return try await eventually(what) {
                 last = try await dispatcher(id)
-                return wanted(last) ? last : nil
+                return expected(last) ? last : nil
             }
         } catch let vain as NeverHappened {
             throw NeverHappened(vain.what, details: "\(id) is \(last)")
@@ -222,12 +222,12 @@ extension Daemon {
 
     /// Waits until a barrier's entry meets a condition, and returns the entry.
     @discardableResult
-    func barrier(_ id: String, until what: String, _ wanted: (JSON) -> Bool) async throws -> JSON {
+    func barrier(_ id: String, until what: String, _ expected: (JSON) -> Bool) async throws -> JSON {
         var last = JSON.null
         do {
             return try await eventually(what) {
                 last = try await barrier(id)
-                return wanted(last) ? last : nil
+                return expected(last) ? last : nil
             }
         } catch let vain as NeverHappened {
             throw NeverHappened(vain.what, details: "\(id) is \(last)")

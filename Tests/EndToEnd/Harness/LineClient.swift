@@ -161,14 +161,14 @@ extension LineClient {
     }
 
     /// Returns the next `changed` notification that meets a condition. Earlier messages are dropped.
-    func changed(until what: String, _ wanted: (JSON) -> Bool) async throws -> JSON {
+    func changed(until what: String, _ expected: (JSON) -> Bool) async throws -> JSON {
         var last = JSON.null
         do {
             while true {
                 let message = try await message()
                 guard message["method"] == "changed" else { continue }
                 last = message["params"]
-                if wanted(last) { return last }
+                if expected(last) { return last }
             }
         } catch let vain as NeverHappened {
             throw NeverHappened(what, details: "after \(last): \(vain)")
@@ -176,9 +176,9 @@ extension LineClient {
     }
 
     /// Waits for a `changed` notification whose list has an entry that meets a condition, and returns that entry.
-    func changed(_ list: String, _ id: String, until what: String, _ wanted: (JSON) -> Bool) async throws -> JSON {
+    func changed(_ list: String, _ id: String, until what: String, _ expected: (JSON) -> Bool) async throws -> JSON {
         let entry = { (news: JSON) in news[list].elements.first { $0["id"].string == id } }
-        let news = try await changed(until: what) { entry($0).map(wanted) ?? false }
+        let news = try await changed(until: what) { entry($0).map(expected) ?? false }
         return entry(news) ?? .null
     }
 }

@@ -15,7 +15,7 @@ import Testing
     }
 
     @Test("O1: delivered, dead-lettered, expired and held events are counted, timed, and shown with their causes")
-    func told() async throws {
+    func reported() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
             let daemon = try await scene.daemon([
@@ -36,8 +36,8 @@ import Testing
             _ = try await client.result("track", ["event": "x", "id": "held", "dispatchers": ["archive"]])
             try await daemon.dispatcher(until: "what can be delivered is") { $0["sent"].int == 2 }
             try await daemon.dispatcher("archive", until: "what is too old is gone") { $0["expired"].int == 1 }
-            let told = try await metrics(of: daemon)
-            let wanted: [String: Double] = [
+            let reported = try await metrics(of: daemon)
+            let expected: [String: Double] = [
                 "headgate_received_total": 5, "headgate_delivered_total": 2, "headgate_dead_total": 1,
                 "headgate_expired_total": 1, "headgate_retried_total": 1,
                 #"headgate_dispatcher_sent_total{dispatcher="collect"}"#: 2,
@@ -56,11 +56,11 @@ import Testing
                 #"headgate_attempt_seconds_count{dispatcher="collect",outcome="retry"}"#: 1,
                 #"headgate_batch_events_sum{dispatcher="collect"}"#: 4,
             ]
-            for (series, value) in wanted { #expect(told[series] == value, "\(series)") }
+            for (series, value) in expected { #expect(reported[series] == value, "\(series)") }
             let held = #"headgate_barrier_closed_seconds_total{barrier="ManualBarrier:archive",dispatcher="archive"}"#
-            #expect(told[held] ?? 0 > 0)
-            #expect(told["headgate_sync_seconds_count"] ?? 0 > 0)
-            #expect(told["process_resident_memory_bytes"] ?? 0 > 1e6)
+            #expect(reported[held] ?? 0 > 0)
+            #expect(reported["headgate_sync_seconds_count"] ?? 0 > 0)
+            #expect(reported["process_resident_memory_bytes"] ?? 0 > 1e6)
         }
     }
 

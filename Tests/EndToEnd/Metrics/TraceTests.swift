@@ -11,7 +11,7 @@ import Testing
     }
 
     @Test("O2: delivered, dead, expired and held events are traced, and the tool says what to do")
-    func told() async throws {
+    func reported() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
             let daemon = try await scene.daemon([

@@ -85,12 +85,12 @@ func withVirtualNetwork(_ test: (Scene, VirtualNetwork) async throws -> Void) as
 extension Daemon {
     /// Waits until `status` reports a state of the network.
     func network(_ state: String, _ kind: String? = nil) async throws {
-        let wanted: JSON = ["state": .string(state), "kind": kind.map(JSON.string) ?? .null]
+        let expected: JSON = ["state": .string(state), "kind": kind.map(JSON.string) ?? .null]
         var last = JSON.null
         do {
-            try await eventually("the network is \(wanted)") {
+            try await eventually("the network is \(expected)") {
                 last = try await ask("status")["network"]
-                return last == wanted
+                return last == expected
             }
         } catch let vain as NeverHappened {
             throw NeverHappened(vain.what, details: "it is \(last)")

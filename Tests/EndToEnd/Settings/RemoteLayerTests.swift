@@ -174,7 +174,7 @@ import Testing
         try await daemon.ask("config.get")["dispatchers"]["collect"]["dispatch_limit"].int
     }
 
-    private func limit(of daemon: Daemon, becomes wanted: Int) async throws {
-        try await eventually("a dispatch_limit of \(wanted)") { try await limit(of: daemon) == wanted }
+    private func limit(of daemon: Daemon, becomes expected: Int) async throws {
+        try await eventually("a dispatch_limit of \(expected)") { try await limit(of: daemon) == expected }
     }
 }

@@ -43,16 +43,16 @@ import Testing
     /// answer, and answers that wait for storage are awaited.
     private func play(_ exchange: JSON, over client: LineClient) async throws {
         let name = exchange["name"].string ?? "?"
-        var wanted = exchange["answers"].elements
+        var expected = exchange["answers"].elements
         try await client.send(try #require(exchange["send"].string))
-        while !wanted.isEmpty {
+        while !expected.isEmpty {
             let answer = try await client.message()
-            let index = wanted.firstIndex { answer.containsInAnyOrder($0) }
+            let index = expected.firstIndex { answer.containsInAnyOrder($0) }
             guard let index else {
-                Issue.record("\(name): got \(answer), wanted \(wanted)")
+                Issue.record("\(name): got \(answer), wanted \(expected)")
                 return
             }
-            wanted.remove(at: index)
+            expected.remove(at: index)
         }
         try await client.send(#"{"jsonrpc":"2.0","id":"after","method":"ping"}"#)
         let after = try await client.message()
@@ -63,9 +63,9 @@ import Testing
 extension JSON {
     /// Like `contains`, but the elements of an outermost array may be in any order, as in an answer to a batch.
     fileprivate func containsInAnyOrder(_ part: JSON) -> Bool {
-        guard case .array(let wanted) = part else { return contains(part) }
-        guard case .array(var mine) = self, mine.count == wanted.count else { return false }
-        for one in wanted {
+        guard case .array(let expected) = part else { return contains(part) }
+        guard case .array(var mine) = self, mine.count == expected.count else { return false }
+        for one in expected {
             guard let index = mine.firstIndex(where: { $0.contains(one) }) else { return false }
             mine.remove(at: index)
         }

@@ -136,8 +136,9 @@ import Testing
             try trail.append("\"data\":{\"n\":11}}\n")
             try await trail.expect(1...11)
             #expect(try await trail.stop(SIGTERM) == 0)
-            let told = trail.follower?.errorOutput ?? ""
-            #expect(told.contains("trail.ndjson, byte 3") && told.split(separator: "\n").count == 2, "\(told)")
+            let reported = trail.follower?.errorOutput ?? ""
+            #expect(
+                reported.contains("trail.ndjson, byte 3") && reported.split(separator: "\n").count == 2, "\(reported)")
             try trail.append(12...20)
             try trail.follow()
             try await trail.expect(1...20)

@@ -15,8 +15,8 @@ import Testing
                 ] {
                     #expect(run.exitCode == 0)
                     #expect(run.output.contains("ManualBarrier:collect"), "\(command): \(run.output)")
-                    let isTold = run.output.contains("closed") || run.output.contains("blocked")
-                    #expect(isTold, "\(command): \(run.output)")
+                    let isReported = run.output.contains("closed") || run.output.contains("blocked")
+                    #expect(isReported, "\(command): \(run.output)")
                 }
             }
             #expect(try await CommandLineTool.run("resume", "collect", on: daemon).exitCode == 0)

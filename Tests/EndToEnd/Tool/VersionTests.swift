@@ -7,11 +7,11 @@ import Testing
         arguments: ["headgated", "headgate", "headgate-console"])
     func version(program: String) async throws {
         let folder = NSTemporaryDirectory()
-        let told = try await CommandLineTool.run(
+        let reported = try await CommandLineTool.run(
             program: BuiltProducts.path(of: program), ["--version"], in: folder
         ).output
         let form = try Regex("\(program) [0-9.]+( \\(([0-9a-f]{40})(-changed)?\\))?\n")
-        let match = try #require(told.wholeMatch(of: form), "\(told)")
+        let match = try #require(reported.wholeMatch(of: form), "\(reported)")
         let isRepository = FileManager.default.fileExists(atPath: Self.root + "/.git/HEAD")
         #expect((match.output[2].substring != nil) == isRepository)
     }
@@ -23,9 +23,9 @@ import Testing
             ("Docs/Examples/SwiftPackage/Package.swift", "from: \"VERSION\""), ("Tools/test-dependent", "\"VERSION\""),
         ])
     func written(path: String, words: String) async throws {
-        let told = try await CommandLineTool.run(
+        let reported = try await CommandLineTool.run(
             program: BuiltProducts.path(of: "headgate"), ["--version"], in: NSTemporaryDirectory())
-        let version = try #require(told.output.split(whereSeparator: \.isWhitespace).dropFirst().first)
+        let version = try #require(reported.output.split(whereSeparator: \.isWhitespace).dropFirst().first)
         let text = try String(contentsOfFile: "\(Self.root)/\(path)", encoding: .utf8)
         #expect(text.contains(words.replacingOccurrences(of: "VERSION", with: version)))
     }

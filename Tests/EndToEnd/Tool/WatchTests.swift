@@ -34,10 +34,10 @@ import Testing
             _ = try await line(of: watch) { $0["topic"] == "dispatchers" }
             try await daemon.killNow()
             try await eventually("the complaint") { watch.errorOutput.contains("reconnecting") }
-            let told = try lines(of: watch).count
+            let reported = try lines(of: watch).count
             try await daemon.start()
-            try await eventually("a new beginning") { try lines(of: watch).count > told }
-            #expect(try lines(of: watch)[told]["dispatchers"][0]["id"] == "collect")
+            try await eventually("a new beginning") { try lines(of: watch).count > reported }
+            #expect(try lines(of: watch)[reported]["dispatchers"][0]["id"] == "collect")
             #expect(watch.isRunning)
         }
     }
@@ -87,9 +87,9 @@ import Testing
         return try text[..<end].split(separator: "\n").map { try JSON(parsing: String($0)) }
     }
 
-    private func line(of watch: ChildProcess, where isWanted: (JSON) -> Bool) async throws -> JSON {
+    private func line(of watch: ChildProcess, where isAwaited: (JSON) -> Bool) async throws -> JSON {
         do {
-            return try await eventually("a line of watch") { try lines(of: watch).first(where: isWanted) }
+            return try await eventually("a line of watch") { try lines(of: watch).first(where: isAwaited) }
         } catch let vain as NeverHappened {
             throw NeverHappened(vain.what, details: watch.output + watch.errorOutput)
         }

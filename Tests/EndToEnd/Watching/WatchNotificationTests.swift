@@ -94,12 +94,12 @@ import Testing
             _ = try await client.changed(until: "how things stand") { $0["watch"].string == other }
 
             try await daemon.pause()
-            var told: [String] = []
+            var reported: [String] = []
             _ = try await client.changed(until: "a blocked dispatcher") { news in
-                if news["dispatchers"][0]["state"] == "blocked" { told.append(news["watch"].string ?? "") }
+                if news["dispatchers"][0]["state"] == "blocked" { reported.append(news["watch"].string ?? "") }
                 return news["watch"].string == other && news["dispatchers"][0]["state"] == "blocked"
             }
-            #expect(told == [other])
+            #expect(reported == [other])
             let again = try await client.refusal("unwatch", ["watch": .string(ended)])
             #expect(again["data"]["reason"] == "not_found")
             let stranger = try await daemon.connect()

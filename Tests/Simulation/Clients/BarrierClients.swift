@@ -113,7 +113,7 @@ final class BarrierClients: Actor {
         let ask = barrier.asked(by: client)
         client.ask(
             "barrier.\(verb)", #"{"id":"\#(barrier.id)"\#(params)}"#,
-            .told { [record] answer in
+            .answered { [record] answer in
                 switch answer {
                 case .result:
                     let isSo = barrier.done(ask, isForced: isForced, change)

@@ -88,8 +88,8 @@ final class BoardAccount {
         record.expect(there <= 1, "\(there) processes have \(run.activation) at once")
         if !isFirst { record.count(.boardTakenOver) }
         let wishes = activations.filter { run.isBarrier ? waits($0, for: run) : $0.call == run.call }
-        let isWanted = run.isBarrier ? !wishes.isEmpty : wishes.count > runs.count { $0.isOne(of: run) }
-        record.expect(isWanted, "\(run.call) is run, and nobody wants that")
+        let isAwaited = run.isBarrier ? !wishes.isEmpty : wishes.count > runs.count { $0.isOne(of: run) }
+        record.expect(isAwaited, "\(run.call) is run, and nobody wants that")
         let since = wishes.map(\.moment).min() ?? 0
         for barrier in terms.barriers(before: run.call.board) where !barrier.passesInTime {
             let isThrough = runs.contains { completed($0, as: barrier, before: run.call, since: since) }
@@ -128,7 +128,7 @@ final class BoardAccount {
         case nil where record.oneIn(2): run.client.answer(run.request, error: "broken")
         case nil: run.client.answer(run.request, result: "{}")
         }
-        run.client.ask("ping", "{}", .told { [unowned self] _ in certain(run) })
+        run.client.ask("ping", "{}", .answered { [unowned self] _ in certain(run) })
     }
 
     private func certain(_ run: Run) {

@@ -70,7 +70,7 @@ final class BoardClients: Actor, Duty {
         serving.asked += 1
         client.ask(
             "board.serve", terms.serving(board),
-            .told { [record, asked = serving.asked] answer in
+            .answered { [record, asked = serving.asked] answer in
                 record.expect(answer.isResult, "\(client.number) may not serve \(board): \(answer)")
                 serving.isCertain = serving.asked == asked
             })
@@ -82,7 +82,7 @@ final class BoardClients: Actor, Duty {
         serving.asked += 1
         serving.client.ask(
             "board.unserve", #"{"board":"\#(serving.board)"}"#,
-            .told { [record] in record.expect($0.isResult, "\(serving.board) was not served: \($0)") })
+            .answered { [record] in record.expect($0.isResult, "\(serving.board) was not served: \($0)") })
     }
 
     private func activate() {
@@ -100,7 +100,7 @@ final class BoardClients: Actor, Duty {
         }
         let named = call.mainboard == "uid:0" ? "" : #","mainboard":"\#(call.mainboard)""#
         let params = #"{"board":"\#(board)","input":\#(input),"timeout_ms":\#(timeout),"wait_ms":\#(wait)\#(named)}"#
-        client.ask("board.activate", params, .told { [account] in account.told(activation, $0) })
+        client.ask("board.activate", params, .answered { [account] in account.answered(activation, $0) })
     }
 
     private func answer() {
@@ -169,7 +169,7 @@ final class BoardClients: Actor, Duty {
 }
 
 extension BoardAccount {
-    fileprivate func told(_ activation: Activation, _ answer: Answer) {
+    fileprivate func answered(_ activation: Activation, _ answer: Answer) {
         switch answer {
         case .result(let result): completed(activation, result)
         case .refused(let reason, let data):

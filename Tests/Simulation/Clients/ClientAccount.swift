@@ -49,8 +49,8 @@ struct ClientAccount {
         let wrong = ClientAccount.names.first { name in
             let least = certain[name] ?? 0
             let open = notifications + (name == "failed" ? owed : events)
-            let told = entry.get(key: name) ?? -1
-            return told < least || told > least + (perhaps[name] ?? 0) + open
+            let reported = entry.get(key: name) ?? -1
+            return reported < least || reported > least + (perhaps[name] ?? 0) + open
         }
         return wrong.map { "\(entry[$0] ?? .null) \($0), and it knows of \(certain[$0] ?? 0)" }
     }

@@ -65,7 +65,7 @@ final class ClientFleet: Actor {
     var acts: [Act] {
         guard !isCalm else { return [] }
         return [
-            Act(35) { [self] in talking()?.sendSomething() }, Act(30, tell), Act(3, change), Act(1, letRead),
+            Act(35) { [self] in talking()?.sendSomething() }, Act(30, deliver), Act(3, change), Act(1, letRead),
             Act(1, callRoll),
         ]
     }
@@ -90,12 +90,12 @@ final class ClientFleet: Actor {
     }
 
     /// Lets the daemon read from or write to one connection.
-    private func tell() {
+    private func deliver() {
         let ready = connections.filter(\.hasNews)
         guard !ready.isEmpty else { return }
         let most = record.pick([1, 7, 60, 400, 5_000])
         if most < 60 { record.count(.cutLine) }
-        record.pick(ready).tell(most: most)
+        record.pick(ready).deliver(most: most)
     }
 
     private var connections: [SimulatedConnection] { clients.map(\.connection) + (programs?.connections ?? []) }
@@ -149,7 +149,7 @@ final class ClientFleet: Actor {
     /// - Returns: True if any was ready.
     func hear() -> Bool {
         let ready = connections.filter(\.hasNews)
-        for connection in ready { connection.tell(most: 5_000) }
+        for connection in ready { connection.deliver(most: 5_000) }
         return !ready.isEmpty
     }
 

@@ -39,7 +39,7 @@ final class ClientRoster {
         }
         let gone = clients.filter(\.isGone).map(\.connection)
         self.others = Set((gone + others).compactMap(\.sessionName))
-        asker.connection.tell(most: 5_000)
+        asker.connection.deliver(most: 5_000)
         isPresent = asker.connection.outputBytes > 0
     }
 

@@ -50,8 +50,8 @@ final class KeyClients: Actor, Duty {
         serving.append(client)
         client.ask(
             "board.serve", #"{"board":"\#(KeyTerms.board)"}"#,
-            .told { [record] in record.expect($0.isResult, "\(client.number) may not serve the key: \($0)") })
-        if isQuick { client.connection.tell(most: 5_000) }
+            .answered { [record] in record.expect($0.isResult, "\(client.number) may not serve the key: \($0)") })
+        if isQuick { client.connection.deliver(most: 5_000) }
     }
 
     private func leave() {
@@ -83,7 +83,7 @@ final class KeyClients: Actor, Duty {
         case 1: run.client.answer(run.request, result: #"{"done":true,"output":{"other":"\#(key)"}}"#)
         default: give(key, run)
         }
-        if isQuick { run.client.connection.tell(most: 5_000) }
+        if isQuick { run.client.connection.deliver(most: 5_000) }
     }
 
     private func give(_ key: String, _ run: (client: SimulatedClient, request: Int)) {

@@ -31,9 +31,9 @@ final class PlainClient {
     /// Lets the daemon read what was sent.
     /// - Returns: True if there was something.
     @discardableResult
-    func tell() -> Bool {
+    func deliver() -> Bool {
         guard connection.hasNews else { return false }
-        connection.tell(most: 50_000)
+        connection.deliver(most: 50_000)
         return true
     }
 

@@ -98,7 +98,7 @@ final class Program {
         let number = connection.reserve().number + 1
         asked[number] = new
         // The call may be written, and even finish, before the function returns.
-        let call = make { [unowned self] in told(number, $0) }
+        let call = make { [unowned self] in answered(number, $0) }
         asked[number]?.call = call
     }
 
@@ -117,7 +117,7 @@ final class Program {
 
     // MARK: Results
 
-    private func told(_ number: CallNumber, _ result: Result<JSONView, any Error>) {
+    private func answered(_ number: CallNumber, _ result: Result<JSONView, any Error>) {
         guard let asked = asked.removeValue(forKey: number) else {
             return record.expect(false, "\(name) is told of \(number) twice")
         }
@@ -203,10 +203,10 @@ final class Program {
         asked[number]?.line = line
         asked[number]?.writings += 1
         asked[number]?.connect = connects
-        let wanted = asked.filter { $0.key != cancelled }
-        let passed = wanted.filter { $0.key < number && $0.value.connect != connects }.keys.sorted()
+        let expected = asked.filter { $0.key != cancelled }
+        let passed = expected.filter { $0.key < number && $0.value.connect != connects }.keys.sorted()
         record.expect(passed.isEmpty, "\(name) writes \(number) before \(passed)")
-        let unanswered = wanted.values.count { $0.connect == connects }
+        let unanswered = expected.values.count { $0.connect == connects }
         record.expect(unanswered <= mostUnanswered, "\(name) has written \(unanswered) without an answer")
     }
 }

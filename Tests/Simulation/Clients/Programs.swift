@@ -90,7 +90,7 @@ final class Programs: Actor {
         guard let service else { return }
         for program in programs { program.persistentCalls.check(service) }
         let credits = programs.reduce(0) { $0 + $1.persistentCalls.credits }
-        let capacity = service.workforces.known(PersistentCalls.dispatcher)?.capacity.batches ?? 0
+        let capacity = service.workerGroups.known(PersistentCalls.dispatcher)?.capacity.batches ?? 0
         record.expect(capacity == credits, "programs take \(credits) batches at once, and \(capacity) are known")
     }
 

@@ -52,7 +52,7 @@ final class SimulatedClient {
         case purge
         case awaitedFlush
         case pause(FarSide, isPaused: Bool)
-        case told((Answer) -> Void)
+        case answered((Answer) -> Void)
         /// Calls the closure with the result, or nil if the request was refused.
         case inspected((DataObject?) -> Void)
         case other
@@ -242,8 +242,8 @@ final class SimulatedClient {
         send(message(#""method":"\#(method)","params":\#(params)"#, request))
     }
 
-    func ask(_ method: String, _ params: String, told: @escaping (DataObject?) -> Void) {
-        ask(method, params, .inspected(told))
+    func ask(_ method: String, _ params: String, then: @escaping (DataObject?) -> Void) {
+        ask(method, params, .inspected(then))
     }
 
     private func message(_ call: String, _ request: Request) -> String {
@@ -332,7 +332,7 @@ final class SimulatedClient {
 
     /// Takes a refusal. A purge or a pause takes effect even if it could not be stored.
     private func refused(_ request: Request, _ answer: DataObject) {
-        if case .told(let tell) = request { tell(.refused(reason(of: answer) ?? "error", data(of: answer) ?? [:])) }
+        if case .answered(let then) = request { then(.refused(reason(of: answer) ?? "error", data(of: answer) ?? [:])) }
         if case .purge = request { events.isPurgeUncertain = true }
         if case .pause(let side, true) = request { closed(side, isKept: false) }
         if case .inspected(let inspect) = request { inspect(nil) }
@@ -362,7 +362,7 @@ final class SimulatedClient {
             if count > 0 { record.count(.purged) }
         case .pause(let side, let isPaused):
             if isPaused { closed(side, isKept: true) } else { side.isResumeKept = true }
-        case .told(let tell): tell(.result(result))
+        case .answered(let then): then(.result(result))
         case .inspected(let inspect): inspect(result)
         case .other: break
         case .awaitedFlush:

@@ -90,7 +90,7 @@ final class SimulatedConnection: SessionConnection {
     }
 
     /// Delivers ready events to the daemon, with at most `most` bytes per read.
-    func tell(most: Int) {
+    func deliver(most: Int) {
         if isBlocked, room > 0 { flush() }
         guard isOpen else { return }
         if isExpectingInput {

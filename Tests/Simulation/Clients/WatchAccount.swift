@@ -61,15 +61,15 @@ final class WatchAccount {
         _ name: String
     ) -> String? {
         let removed = params.getArray(key: "removed", of: String.self)?.compactMap { $0 } ?? ["?"]
-        guard let told = WatchedState.entries(params, name) else { return "no \(name)" }
-        if told.isEmpty, removed.isEmpty, !isFirst { return "nothing" }
-        if let stale = told.first(where: { known[keyPath: entries][$0.key] == $0.value }) {
+        guard let reported = WatchedState.entries(params, name) else { return "no \(name)" }
+        if reported.isEmpty, removed.isEmpty, !isFirst { return "nothing" }
+        if let stale = reported.first(where: { known[keyPath: entries][$0.key] == $0.value }) {
             return "of \(stale.key), which has not changed"
         }
         if let unknown = removed.first(where: { known[keyPath: entries][$0] == nil }) {
             return "that \(unknown) is gone, which was not there"
         }
-        known[keyPath: entries].merge(told) { $1 }
+        known[keyPath: entries].merge(reported) { $1 }
         for id in removed { known[keyPath: entries][id] = nil }
         return nil
     }

@@ -56,7 +56,8 @@ final class WatchClients: Actor, Duty {
         watches.append(account)
         watchWrites(of: client)
         let words = WatchTopic.allCases.filter(topics.contains).map { "\"\($0.rawValue)\"" }.joined(separator: ",")
-        client.ask("watch", topics.isEmpty ? "{}" : #"{"topics":[\#(words)]}"#, .told { [self] in begun(account, $0) })
+        client.ask(
+            "watch", topics.isEmpty ? "{}" : #"{"topics":[\#(words)]}"#, .answered { [self] in begun(account, $0) })
     }
 
     private func begun(_ account: WatchAccount, _ answer: Answer) {
@@ -79,7 +80,7 @@ final class WatchClients: Actor, Duty {
         else { return }
         client.ask(
             "unwatch", #"{"watch":"\#(id)"}"#,
-            .told { [self] answer in
+            .answered { [self] answer in
                 record.expect(
                     answer.isResult == (client === watch.client && !watch.hasEnded),
                     "\(client.number) ends \(id) of \(watch.client.number): \(answer)")
@@ -118,7 +119,7 @@ final class WatchClients: Actor, Duty {
         record.expect(!watch.hasEnded, "\(client.number) is told of \(topic.rawValue) by a watch that has ended")
         let complaint = watch.take(topic, params, isWhole: isWhole)
         record.expect(complaint == nil, "\(client.number) is told \(complaint ?? "")")
-        if params.getArray(key: "removed", of: String.self)?.isEmpty == false { record.count(.removalTold) }
+        if params.getArray(key: "removed", of: String.self)?.isEmpty == false { record.count(.removalReported) }
     }
 
     private func watchAndTopic(_ params: DataObject, _ client: SimulatedClient) -> (WatchAccount, WatchTopic)? {

@@ -85,14 +85,14 @@ final class Workers: Actor, Duty {
         (worker.wants, worker.hasLeft) = (true, false)
         client.ask(
             "dispatcher.subscribe", #"{"id":"\#(side.lane.id)","credit":\#(credit),"limit":\#(mostEvents)}"#,
-            .told { [record] in record.expect($0.isResult, "\(client.number) may not subscribe: \($0)") })
+            .answered { [record] in record.expect($0.isResult, "\(client.number) may not subscribe: \($0)") })
     }
 
     private func unsubscribe() {
         guard let worker = pick({ $0.wants }) else { return }
         worker.wants = false
-        let tell = { [unowned self, changes = worker.changes] in left(worker, $0, after: changes) }
-        worker.client.ask("dispatcher.unsubscribe", #"{"id":"\#(side.lane.id)"}"#, .told(tell))
+        let report = { [unowned self, changes = worker.changes] in left(worker, $0, after: changes) }
+        worker.client.ask("dispatcher.unsubscribe", #"{"id":"\#(side.lane.id)"}"#, .answered(report))
     }
 
     /// Checks a confirmed unsubscription: unless the worker subscribed again, none of its batches may still be awaited.
@@ -121,11 +121,11 @@ final class Workers: Actor, Duty {
             let other = crowd.operatorsOwn, other.isTalking
         else { return }
         subscribe(other, credit: 3, mostEvents: 5)
-        other.connection.tell(most: 5_000)
+        other.connection.deliver(most: 5_000)
         scheduler.advance(by: wait)
         record.count(.workerLost)
         worker.client.lose()
-        worker.client.connection.tell(most: 5_000)
+        worker.client.connection.deliver(most: 5_000)
     }
 
     private func pick(_ isMeant: (Worker) -> Bool) -> Worker? {

@@ -25,17 +25,17 @@ struct Charges {
     /// Checks the attempt number of a sent event. A dispatcher that was removed and added again restarts its count, as
     /// after a restart; one not removed yet does not.
     mutating func expect(_ event: Batch.Event) {
-        let (number, told) = (event.sequenceNumber, event.attempt)
+        let (number, reported) = (event.sequenceNumber, event.attempt)
         let isOverdue = overdue.contains(number) && !lane.isPatchy
         record.expect(!isOverdue, "\(lane.id) gets \(number), which was tried for too long")
         perhapsDead.remove(number)
         overdue.remove(number)
         let due = attempts[number, default: 0] + 1
-        if lane.isPatchy, told < due {
-            attempts[number] = told - 1
+        if lane.isPatchy, reported < due {
+            attempts[number] = reported - 1
             return
         }
-        record.expect(told == due, "\(lane.id) gets \(number) as attempt \(told), not \(due)")
+        record.expect(reported == due, "\(lane.id) gets \(number) as attempt \(reported), not \(due)")
     }
 
     mutating func account(_ number: SequenceNumber, _ outcome: EventOutcome, at now: Instant) {
@@ -65,15 +65,15 @@ struct Charges {
     // MARK: Ages
 
     /// Records an answer of the destination.
-    mutating func heard(from start: Instant, to end: Instant) {
-        least.heard(from: start, to: end)
-        most.heard(from: start, to: end)
+    mutating func answering(from start: Instant, to end: Instant) {
+        least.answering(from: start, to: end)
+        most.answering(from: start, to: end)
     }
 
     /// Records a wait that the answer causes.
     mutating func waits(from now: Instant, atLeast floor: Duration) {
-        least.heard(from: now, to: now + floor)
-        most.heard(from: now, to: now + max(floor, patience.longestWait))
+        least.answering(from: now, to: now + floor)
+        most.answering(from: now, to: now + max(floor, patience.longestWait))
     }
 
     private mutating func judge(_ number: SequenceNumber, at now: Instant) {

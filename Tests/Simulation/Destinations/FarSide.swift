@@ -239,7 +239,7 @@ final class FarSide: Sender {
     private func answer(_ index: Int, _ result: SendResult) {
         let (batch, begin, then) = waiting.remove(at: index)
         record.note("\(id) answers \(batch.events.map(\.sequenceNumber)) \(result)")
-        if result.says { charges.heard(from: begin, to: scheduler.now) }
+        if result.says { charges.answering(from: begin, to: scheduler.now) }
         account(batch, result)
         if let floor = result.wait { charges.waits(from: scheduler.now, atLeast: floor) }
         then(result)
@@ -272,7 +272,7 @@ final class FarSide: Sender {
         case .delivered, .partlyRejected: events.forEach(lane.delivered)
         case .refused(let refusal): account(events, refusal)
         case .each(let outcomes):
-            record.count(.toldApart)
+            record.count(.distinguished)
             for (number, outcome) in zip(events, outcomes) { charges.account(number, outcome, at: scheduler.now) }
         case .unsendable:
             record.count(.neverTaken)

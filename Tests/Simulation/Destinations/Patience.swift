@@ -48,7 +48,7 @@ struct Patience {
 struct HeardTime {
     private var spans: [(start: Instant, end: Instant)] = []
 
-    mutating func heard(from start: Instant, to end: Instant) {
+    mutating func answering(from start: Instant, to end: Instant) {
         spans.append((start, end))
     }
 

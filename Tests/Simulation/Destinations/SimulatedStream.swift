@@ -73,25 +73,25 @@ final class SimulatedStream: MessagePublisher, @unchecked Sendable {
         record.expect(link.batch(of: message.flight) != nil, "a batch is over, and nobody was told")
         messages.append(message)
         // Sometimes libnats rejects the message.
-        if record.oneIn(20) { tell(message, .retry(cause: "not taken", charged: false)) }
+        if record.oneIn(20) { report(message, .retry(cause: "not taken", charged: false)) }
     }
 
     /// Reports the outcome of a message, or never reports any.
     func answerOne(isWell: Bool) {
         guard !messages.isEmpty else { return }
         let message = record.pick(messages)
-        if isWell { return tell(message, .delivered) }
+        if isWell { return report(message, .delivered) }
         switch record.number(0...11) {
-        case 0...6: tell(message, .delivered)
-        case 7: tell(message, .retry(cause: "the stream is full", charged: true))
-        case 8: tell(message, .retry(cause: "no stream takes it", charged: false))
-        case 9: tell(message, .dead(.tooLarge, cause: "too large"))
+        case 0...6: report(message, .delivered)
+        case 7: report(message, .retry(cause: "the stream is full", charged: true))
+        case 8: report(message, .retry(cause: "no stream takes it", charged: false))
+        case 9: report(message, .dead(.tooLarge, cause: "too large"))
         // No outcome is reported before the timeout.
         default: break
         }
     }
 
-    private func tell(_ message: MessageFlights.Message, _ outcome: EventOutcome) {
+    private func report(_ message: MessageFlights.Message, _ outcome: EventOutcome) {
         messages.removeAll { $0 == message }
         if let index = flights.firstIndex(where: { $0.number == message.flight }) {
             flights[index].said[message.event] = outcome

@@ -102,7 +102,7 @@ final class WorkSide: SenderWitness {
         case .delivered:
             settle(job, (before..<delivered()).map { _ in .delivered })
         case .each(let outcomes):
-            record.count(.toldApart)
+            record.count(.distinguished)
             settle(job, outcomes)
         case .lost(let cause):
             let isDue = scheduler.now >= job.begin + terms.lease || departed() > 0

@@ -69,7 +69,7 @@ final class Fillers: Actor {
             guard let client = world.idle() else { return }
             let before = refusals
             client.trackMuch(record.number(1...5))
-            client.connection.tell(most: 5_000)
+            client.connection.deliver(most: 5_000)
             for _ in 0..<3 where refusals == before { world.endTurn() }
             guard refusals == before else {
                 isFull = true
@@ -137,7 +137,7 @@ final class Fillers: Actor {
             guard let client = world.idle() else { return }
             let before = refusals
             client.track()
-            client.connection.tell(most: 5_000)
+            client.connection.deliver(most: 5_000)
             for _ in 0..<10 where !client.isContent { world.goOn(lettingTimePass: true) }
             record.expect(client.isContent, "an event is not answered on a small disk")
             record.expect(refusals == before, "all is delivered, and there is no room for an event")
@@ -157,6 +157,6 @@ final class Fillers: Actor {
 
     private func askToPurge(_ client: SimulatedClient) {
         client.ask("dead_letters.purge", "{}") { [unowned self] in isPurged = $0 != nil }
-        client.connection.tell(most: 5_000)
+        client.connection.deliver(most: 5_000)
     }
 }

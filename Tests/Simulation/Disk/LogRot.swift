@@ -40,8 +40,8 @@ struct LogRot {
                     all.append((frame, position, try? LogGroup.Pieces(content, frame.kind)))
                 }
             }
-            let telling = all.filter { !inLife || $0.frame.kind == .group }
-            let sure = header.use == .copy ? Int.max : telling.map(\.frame.certain).max() ?? 0
+            let relevant = all.filter { !inLife || $0.frame.kind == .group }
+            let sure = header.use == .copy ? Int.max : relevant.map(\.frame.certain).max() ?? 0
             frames = all.compactMap { found in
                 guard let pieces = found.pieces, pieces.isAlone,
                     found.position < sure || found.position == all.last?.position

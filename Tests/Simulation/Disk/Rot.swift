@@ -158,8 +158,8 @@ final class Rot {
     /// - Parameter warnings: what the daemon says of its store.
     func found(_ warnings: [String]) {
         missing = 0
-        let isTold = warnings.allSatisfy { $0.contains(" are damaged and are ignored") }
-        record.expect(isTold && (warnings.isEmpty || strikes > 0), "the store is not what it was: \(warnings)")
+        let isReported = warnings.allSatisfy { $0.contains(" are damaged and are ignored") }
+        record.expect(isReported && (warnings.isEmpty || strikes > 0), "the store is not what it was: \(warnings)")
         if !warnings.isEmpty { record.count(.frameLeftOut) }
     }
 

@@ -38,7 +38,7 @@ final class SimulatedStoreExecutor: StoreExecutor {
         damagedAtStart = opened.state.quarantined
         checkFiles()
         self.ring = ring
-        opened.engine.reportNews(tell)
+        opened.engine.reportNews(notify)
         return opened.state
     }
 
@@ -76,7 +76,7 @@ final class SimulatedStoreExecutor: StoreExecutor {
     }
 
     /// True if a turn would do something.
-    var hasWork: Bool { !isHeld && !isSyncing && (!jobs.isEmpty || engine?.hasChores == true) }
+    var hasWork: Bool { !isHeld && !isSyncing && (!jobs.isEmpty || engine?.hasBackgroundWork == true) }
 
     /// True if segments are being copied.
     var isCopying: Bool { engine?.isCopying == true }
@@ -111,7 +111,7 @@ final class SimulatedStoreExecutor: StoreExecutor {
         defer { if let after = self.engine?.counts { watch(before, after) } }
         let (begin, syncs) = (scheduler.now, disk.syncs)
         let moment = { [disk, syncTime] in begin + syncTime * (disk.syncs - syncs) }
-        let report = { [self] in tell($0, at: moment()) }
+        let report = { [self] in notify($0, at: moment()) }
         if !carryOut(turn, engine, report) {
             self.engine = nil
             report(StoreNews(answers: turn.closings))
@@ -174,13 +174,13 @@ final class SimulatedStoreExecutor: StoreExecutor {
         (engine, jobs, news, ring) = (nil, [], [], {})
     }
 
-    private func tell(_ new: StoreNews, at moment: Instant) {
+    private func notify(_ new: StoreNews, at moment: Instant) {
         if new.losses.quarantined > 0 { hasPutAside = true }
-        guard moment > scheduler.now else { return tell(new) }
-        _ = scheduler.schedule(at: moment) { [weak self] in self?.tell(new) }
+        guard moment > scheduler.now else { return notify(new) }
+        _ = scheduler.schedule(at: moment) { [weak self] in self?.notify(new) }
     }
 
-    private func tell(_ new: StoreNews) {
+    private func notify(_ new: StoreNews) {
         let isFirst = news.isEmpty
         news.append(new)
         if isFirst { ring() }

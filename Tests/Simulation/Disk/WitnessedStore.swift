@@ -120,8 +120,8 @@ final class WitnessedStore: EventStore {
     }
 
     func close(then: @escaping () -> Void) {
-        let told = later { (_: Void) in then() }
-        store.close { told(()) }
+        let reported = later { (_: Void) in then() }
+        store.close { reported(()) }
     }
 
     private func later<Outcome>(_ then: @escaping (Outcome) -> Void) -> (Outcome) -> Void {

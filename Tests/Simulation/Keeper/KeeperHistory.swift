@@ -69,7 +69,7 @@ final class KeeperHistory {
 
     func endTurn() {
         guard let life else { return }
-        life.client.tell()
+        life.client.deliver()
         scheduler.endTurn()
         if !record.oneIn(3) { life.executor.takeTurn() }
         // A setting is in force once it is written, which a failure of the disk may undo.

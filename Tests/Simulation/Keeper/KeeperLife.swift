@@ -100,7 +100,7 @@ final class KeeperLife {
         var isStopped = false
         service.stop { _ in isStopped = true }
         for _ in 0..<50 where !(isStopped && service.sessions.count == 0) {
-            client.tell()
+            client.deliver()
             scheduler.endTurn()
             executor.takeTurn()
             client.read()

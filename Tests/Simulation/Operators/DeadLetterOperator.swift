@@ -47,17 +47,17 @@ final class DeadLetterOperator {
             guard case .array(let deadLetters)? = result?["dead_letters"] else { return }
             // Dead letters of a dropped dispatcher belong to no dispatcher, until that is written.
             let keys = deadLetters.compactMap(DeadLetterOperator.key)
-            let told = Set(keys)
+            let reported = Set(keys)
             // A dead letter with a damaged record is listed without its event.
             guard !book.mayRot else { return }
-            record.expect(told.count == keys.count, "letters are listed twice: \(keys)")
+            record.expect(reported.count == keys.count, "letters are listed twice: \(keys)")
             // Earlier requests may have been carried out meanwhile.
-            let missing = before.intersection(book.written).subtracting(book.forgotten).subtracting(told)
+            let missing = before.intersection(book.written).subtracting(book.forgotten).subtracting(reported)
                 .filter { !isDropped($0.lane) }
             record.expect(missing.isEmpty, "\(missing) are letters, and not listed")
-            let strange = told.filter { !book.isKnown($0) }
+            let strange = reported.filter { !book.isKnown($0) }
             record.expect(strange.isEmpty, "\(strange) are listed, and are no letters")
-            if !told.isEmpty { record.count(.deadLettersListed) }
+            if !reported.isEmpty { record.count(.deadLettersListed) }
         }
     }
 

@@ -74,17 +74,17 @@ final class Nature: Actor {
         record.note("the network is \(state.word)")
         isUnseen = state != network && hasGoneSide
         network = state
-        tell()
+        report()
     }
 
-    private func tell() {
+    private func report() {
         service?.networkChanged(network)
         for side in sides where side.isRemote { side.isOffline = network == .disconnected }
     }
 
     func lifeBegan(_ service: Service) {
         self.service = service
-        tell()
+        report()
     }
 
     func lifeEnded(_ end: LifeEnd) {

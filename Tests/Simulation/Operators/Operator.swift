@@ -66,7 +66,7 @@ final class Operator: Actor {
     func haveOneBack() {
         guard let connection, settings.bringOneBack(connection) else { return }
         connection.track()
-        connection.connection.tell(most: 5_000)
+        connection.connection.deliver(most: 5_000)
     }
 
     private func changeRules(_ account: RuleAccount, _ connection: SimulatedClient) -> () -> Void {

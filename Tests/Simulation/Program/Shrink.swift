@@ -15,7 +15,7 @@ func shrink(_ seed: Seed) -> Int32 {
     shrinking.run()
     let least = Outcome(of: seed, skipping: shrinking.skipped, isDetailed: true)
     print("\(Outcome.steps - shrinking.skipped.count) of \(Outcome.steps) steps are enough")
-    print(least.told(lines: .max))
+    print(least.report(lines: .max))
     return 1
 }
 

@@ -15,8 +15,8 @@ let numbers = arguments.dropFirst().compactMap { UInt64($0) }
 switch (arguments.first, numbers.count) {
 case ("run", 2): exit(run(numbers[0], Int(numbers[1]), of: Situation.allCases) { Outcome(of: $0) })
 case ("stores", 2): exit(run(numbers[0], Int(numbers[1]), of: Situation.ofStores) { Outcome(ofStore: $0) })
-case ("trace", 1): exit(tell(Outcome(of: Seed(numbers[0]), isDetailed: true)))
-case ("trace-store", 1): exit(tell(Outcome(ofStore: Seed(numbers[0]), isDetailed: true)))
+case ("trace", 1): exit(show(Outcome(of: Seed(numbers[0]), isDetailed: true)))
+case ("trace-store", 1): exit(show(Outcome(ofStore: Seed(numbers[0]), isDetailed: true)))
 case ("shrink", 1): exit(shrink(Seed(numbers[0])))
 default:
     print("usage: simulate run FIRST COUNT | trace SEED | shrink SEED | stores FIRST COUNT | trace-store SEED")
@@ -24,8 +24,8 @@ default:
 }
 
 /// - Returns: The exit status.
-func tell(_ outcome: Outcome) -> Int32 {
-    print(outcome.told(lines: .max))
+func show(_ outcome: Outcome) -> Int32 {
+    print(outcome.report(lines: .max))
     return outcome.violation == nil ? 0 : 1
 }
 
@@ -37,7 +37,7 @@ func run(_ first: UInt64, _ count: Int, of situations: [Situation], _ history: (
         Crashes.seed = number
         let outcome = history(Seed(number))
         guard outcome.violation == nil else {
-            print(outcome.told(lines: 40))
+            print(outcome.report(lines: 40))
             return 1
         }
         coverage.add(outcome.records)

@@ -64,10 +64,10 @@ struct MetricsAccount {
     /// - Parameter inFlight: The number of batches in flight, one of which may have no unsettled events left.
     private func check(_ summary: DispatcherSummary, inFlight: Int, _ record: Record) {
         let id = summary.id
-        func told(_ name: String) -> Int? { whole("headgate_dispatcher_" + name, [id]) }
+        func reported(_ name: String) -> Int? { whole("headgate_dispatcher_" + name, [id]) }
         record.expect(dispatcher(id) == summary.counters, "\(id): the metrics have other counters")
-        record.expect(told("pending") == summary.pending, "\(id): the metrics have another number that waits")
-        record.expect(told("in_flight") == summary.inFlight, "\(id): the metrics have another number in flight")
+        record.expect(reported("pending") == summary.pending, "\(id): the metrics have another number that waits")
+        record.expect(reported("in_flight") == summary.inFlight, "\(id): the metrics have another number in flight")
         let timed = whole("headgate_delivery_seconds", [id], "count")
         record.expect(timed == summary.counters[.sent], "\(id): \(timed ?? -1) deliveries are timed")
         let attempts = AttemptOutcome.allCases.reduce(0) {
@@ -78,7 +78,7 @@ struct MetricsAccount {
             attempts + inFlight == batches,
             "\(id): \(attempts) attempts of \(batches) batches, \(inFlight) in flight")
         let closed = (samples["headgate_barrier_closed"] ?? [:]).filter { $0.key.last == id && $0.value.isClosed }
-        let isOpen = told("open") == 1
+        let isOpen = reported("open") == 1
         record.expect(isOpen || !closed.isEmpty, "\(id) is held, and no barrier is closed")
         record.expect(isOpen == summary.isOpen, "\(id): the metrics have another state")
     }

@@ -100,7 +100,7 @@ final class SlowSyncs: Actor, Duty {
         var isAnswered = false
         client.ask(
             method, params,
-            .told { [record] answer in
+            .answered { [record] answer in
                 isAnswered = true
                 record.expect(answer.isResult, "\(client.number) may not \(method): \(answer)")
             })
@@ -109,7 +109,7 @@ final class SlowSyncs: Actor, Duty {
     }
 
     private func takeTurn(_ client: SimulatedClient) {
-        client.connection.tell(most: 5_000)
+        client.connection.deliver(most: 5_000)
         world.scheduler.endTurn()
         crowd.read()
     }

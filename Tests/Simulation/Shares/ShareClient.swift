@@ -39,7 +39,7 @@ final class ShareClient {
         let own = chosen.map { $0 == ShareHistory.common ? $0 : "uid:\(uid)/\($0)" }
         sender = ShareModel.Sender(uid: uid, namespace: own ?? "uid:\(uid)")
         if let chosen { client.ask("hello", #"{"client":{"name":"c"},"namespace":"\#(chosen)"}"#) { _ in } }
-        client.tell()
+        client.deliver()
     }
 
     private var record: Record { history.record }
@@ -91,10 +91,10 @@ final class ShareClient {
         client.ask(isOne ? "track" : "track_many", isOne ? list : #"{"events":[\#(list)]}"#) { answer in
             if case .refused(let reason, _) = answer { check(reason) } else { check(nil) }
         }
-        while client.tell() {}
+        while client.deliver() {}
     }
 
-    func tell() { client.tell() }
+    func deliver() { client.deliver() }
     func read() { client.read() }
     func leave() { client.leave() }
     func forget() { client.forget() }

@@ -105,7 +105,7 @@ final class ShareHistory {
 
     private func endTurn() {
         inTurn = 0
-        for client in clients { client.tell() }
+        for client in clients { client.deliver() }
         scheduler.endTurn()
         if !record.oneIn(3) { executor.takeTurn() }
         for client in clients { client.read() }
@@ -123,7 +123,7 @@ final class ShareHistory {
         let index = record.number(0...clients.count - 1)
         guard clients[index].isContent, let client = connect() else { return }
         clients[index].leave()
-        clients[index].tell()
+        clients[index].deliver()
         clients[index] = client
     }
 

@@ -13,15 +13,15 @@ enum StoreAsk {
 
     /// Returns the job for the store's engine.
     /// - Parameter tell: Takes the answer.
-    func job(_ tell: @escaping (StoreAnswer) -> Void) -> StoreJob {
+    func job(_ then: @escaping (StoreAnswer) -> Void) -> StoreJob {
         switch self {
-        case .append(let group): .append(group) { tell(.done($0)) }
-        case .write(let changes): .write(changes) { tell(.done($0)) }
-        case .read(let number): .ask({ $0.read(after: number) }, then: { tell(.read($0)) })
+        case .append(let group): .append(group) { then(.done($0)) }
+        case .write(let changes): .write(changes) { then(.done($0)) }
+        case .read(let number): .ask({ $0.read(after: number) }, then: { then(.read($0)) })
         case .purgeDeadLetters(let query):
-            .ask(isAboutDeadLetters: true, { $0.purgeDeadLetters(query) }, then: { tell(.purged($0)) })
-        case .rekey: .ask({ $0.rekey(nil) }, then: { tell(.rekeyed($0)) })
-        case .close: .close { tell(.closed) }
+            .ask(isAboutDeadLetters: true, { $0.purgeDeadLetters(query) }, then: { then(.purged($0)) })
+        case .rekey: .ask({ $0.rekey(nil) }, then: { then(.rekeyed($0)) })
+        case .close: .close { then(.closed) }
         }
     }
 }

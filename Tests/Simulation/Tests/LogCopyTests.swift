@@ -14,7 +14,7 @@ struct LogCopyTests {
     func atTheEndOfASegment(_ count: Int) throws {
         let scene = try LogCopyScene()
         for _ in 0..<count { scene.change() }
-        scene.doChores()
+        scene.doAllBackgroundWork()
         // A copy that starts now reads all segments.
         for _ in 0..<40 { scene.change() }
         #expect(scene.copied > 0)
@@ -30,7 +30,7 @@ struct LogCopyTests {
         // A segment without needed events may be dropped during the copy, which then starts again.
         for _ in 0..<3 {
             for _ in 0..<70 { scene.change() }
-            scene.doChores()
+            scene.doAllBackgroundWork()
         }
         #expect(scene.copied > 0)
         let left = scene.meant.filter { $0 != scene.meant[1] }
@@ -44,11 +44,11 @@ struct LogCopyTests {
     func missedMeanwhile(_ steps: Int) throws {
         let scene = try LogCopyScene()
         #expect(scene.rot(scene.meant[1]))
-        for _ in 0..<steps { scene.doChore() }
+        for _ in 0..<steps { scene.doBackgroundStep() }
         let left = scene.meant.filter { $0 != scene.meant[1] }
         #expect(scene.needed() == left)
         let missed = scene.quarantined
-        scene.doChores()
+        scene.doAllBackgroundWork()
         #expect(missed + scene.quarantined == 1)
         #expect(scene.needed() == left)
     }
@@ -56,11 +56,11 @@ struct LogCopyTests {
     @Test("Q5, Q10: the copy survives a failed sync and the log's recovery", arguments: 0...12)
     func repaired(_ steps: Int) throws {
         let scene = try LogCopyScene()
-        for _ in 0..<steps { scene.doChore() }
+        for _ in 0..<steps { scene.doBackgroundStep() }
         scene.disk.mood.failsToSync = 1
         #expect(scene.append(route: 1, size: 20) != nil)
         scene.disk.mood.failsToSync = nil
-        scene.doChores()
+        scene.doAllBackgroundWork()
         #expect(scene.needed() == scene.meant)
         try scene.reopen()
         #expect(scene.needed() == scene.meant)
@@ -134,15 +134,15 @@ private final class LogCopyScene {
     /// Writes a small change.
     func change() { write(.keep("name", [1])) }
 
-    // MARK: Chores
+    // MARK: Background work
 
-    func doChore() {
-        engine?.resumeChores()
-        engine?.doSomeChores()
+    func doBackgroundStep() {
+        engine?.resumeBackgroundWork()
+        engine?.doBackgroundWork()
     }
 
-    func doChores() {
-        for _ in 0..<200 where engine?.hasChores == true { doChore() }
+    func doAllBackgroundWork() {
+        for _ in 0..<200 where engine?.hasBackgroundWork == true { doBackgroundStep() }
     }
 
     // MARK: Damage

@@ -14,7 +14,7 @@ struct SimulationTests {
         for seed in Seeds.first(SimulationTests.usual) {
             let outcome = Outcome(of: seed)
             guard outcome.violation == nil else {
-                Issue.record("\(outcome.told(lines: 40))")
+                Issue.record("\(outcome.report(lines: 40))")
                 return
             }
         }
@@ -25,7 +25,7 @@ struct SimulationTests {
         for seed in Seeds.first(SimulationTests.usual * 3) {
             let outcome = Outcome(ofStore: seed)
             guard outcome.violation == nil else {
-                Issue.record("\(outcome.told(lines: 40))")
+                Issue.record("\(outcome.report(lines: 40))")
                 return
             }
         }

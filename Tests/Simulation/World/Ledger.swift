@@ -71,7 +71,7 @@ final class Ledger {
         deadLetters.asked(group)
         rot?.asked(group)
         for event in group.chunk {
-            let (number, lanes) = (event.sequenceNumber, wanted(event.route))
+            let (number, lanes) = (event.sequenceNumber, recipients(event.route))
             unanswered[number] = lanes
             rules?.stored(event, for: lanes, isRequeued: deadLetters.first(number) != number)
         }
@@ -91,7 +91,7 @@ final class Ledger {
         }
     }
 
-    private func wanted(_ route: RouteNumber) -> Set<String> {
+    private func recipients(_ route: RouteNumber) -> Set<String> {
         Set((routes[route] ?? []).compactMap { ids[$0] })
     }
 

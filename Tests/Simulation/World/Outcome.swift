@@ -46,7 +46,7 @@ struct Outcome {
     }
 
     /// Returns the violation and the last lines of the trace.
-    func told(lines: Int) -> String {
+    func report(lines: Int) -> String {
         let complaint = violation.map { "\($0)" } ?? "all held"
         let shown = violation == nil ? records[...] : records.suffix(1)
         return (["\(seed): \(complaint)"] + shown.flatMap { $0.trace.suffix(lines) }).joined(separator: "\n")

@@ -9,7 +9,7 @@ enum Situation: String, CaseIterable {
     case queueFull, ioError, syncFailed
     case syncSlow, answeredInSync, sentInSync, activatedInSync
     case killed, powerLost, diedInACall, startFailed, stoppedInOrder, endForgotten, unansweredKept
-    case triedAgain, deadLettered, neverTaken, split, toldApart, timedOut, answerLost
+    case triedAgain, deadLettered, neverTaken, split, distinguished, timedOut, answerLost
     case purged, paused, networkLost, flushSettled, flushTimedOut, clockJumped
     case workerLost, workerLate, workTakenOver, workHalved, lastSpared, workerLeft, workRefused
     case boardRun, boardLate, boardTakenOver, notServed, providerLost, activationTimedOut, barrierChosen,
@@ -24,7 +24,7 @@ enum Situation: String, CaseIterable {
     case programAcknowledged, programResent, programDuplicate, programRefused, programCancelled, programTimedOut
     case programDisconnected, programGone
     case persistentCallBegan, persistentCallEnded, persistentCallEndedEarly, persistentCallsChecked
-    case watcherKnows, watcherSlow, watcherLost, watchEnded, watchRefused, removalTold
+    case watcherKnows, watcherSlow, watcherLost, watchEnded, watchRefused, removalReported
     case triedForLong, triedTooLong
     case orphanDropped, fileRead, fileRefused
     case anythingRotted, damagedPutAside

@@ -43,12 +43,12 @@ final class Trouble: Actor {
         disk.mood.fails = 1
         for _ in 0..<5 {
             client.trackMany(5)
-            client.connection.tell(most: 5_000)
+            client.connection.deliver(most: 5_000)
             for _ in 0..<2 { world.endTurn() }
         }
         disk.mood = mood
         client.track()
-        client.connection.tell(most: 5_000)
+        client.connection.deliver(most: 5_000)
     }
 
     /// Restarts the daemon with several groups in the current segment.
@@ -56,7 +56,7 @@ final class Trouble: Actor {
         guard let client = world.idle() else { return }
         for _ in 0..<4 {
             client.track()
-            client.connection.tell(most: 5_000)
+            client.connection.deliver(most: 5_000)
             for _ in 0..<2 {
                 world.scheduler.endTurn()
                 world.store.executor.takeTurn()
@@ -97,7 +97,7 @@ final class Trouble: Actor {
         let mood = disk.mood
         disk.mood.failsToSync = 1
         client.track()
-        client.connection.tell(most: 5_000)
+        client.connection.deliver(most: 5_000)
         for _ in 0..<2 {
             world.scheduler.endTurn()
             world.store.executor.takeTurn()

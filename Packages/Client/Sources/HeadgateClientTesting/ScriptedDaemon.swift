@@ -74,8 +74,8 @@ public actor ScriptedDaemon {
     }
 
     /// Writes a line to every connection.
-    public func tellAll(_ line: String) {
-        stage.tellAll(line)
+    public func sendToAll(_ line: String) {
+        stage.sendToAll(line)
     }
 
     /// Waits until a condition holds. The daemon evaluates it after every request and connection.

@@ -54,7 +54,7 @@ final class Stage {
         record.held = 0
     }
 
-    func tellAll(_ line: String) {
+    func sendToAll(_ line: String) {
         for visitor in visitors.values { visitor.write(Array((line + "\n").utf8)) }
     }
 

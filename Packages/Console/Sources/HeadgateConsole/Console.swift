@@ -102,8 +102,8 @@ final class Console {
         case .refused(let status, let words): exchange.answer(.response(RefusalPage.response(status, words)))
         case .wrongMethod(let allowed):
             exchange.answer(.response(.words(405, "This address allows only \(allowed).").with("Allow", allowed)))
-        case .health: tellHealth(exchange)
-        case .metrics(let isOpenMetrics): tellMetrics(isOpenMetrics, exchange)
+        case .health: answerHealth(exchange)
+        case .metrics(let isOpenMetrics): answerMetrics(isOpenMetrics, exchange)
         case .signedIn, .signedOut, .granted: exchange.answer(.response(.words(404, "There is no such page.")))
         }
     }
@@ -126,7 +126,7 @@ final class Console {
 
     // MARK: Answers for programs
 
-    private func tellHealth(_ exchange: HTTPExchange) {
+    private func answerHealth(_ exchange: HTTPExchange) {
         daemon.ask("status") { result in
             switch result {
             case .success(let status):
@@ -139,7 +139,7 @@ final class Console {
         }
     }
 
-    private func tellMetrics(_ isOpenMetrics: Bool, _ exchange: HTTPExchange) {
+    private func answerMetrics(_ isOpenMetrics: Bool, _ exchange: HTTPExchange) {
         daemon.ask("metrics") { result in
             switch result {
             case .success(let metrics):

@@ -30,12 +30,12 @@ public final class SwitchBarrier: Barrier {
 
     public func onState(for dispatcherId: String) -> Observable<BarrierState> {
         Observable { [states, general] observer in
-            let tell = {
+            let notify = {
                 guard let state = states.value[dispatcherId] ?? general.value else { return }
                 observer(state)
             }
             let subscriptions = [
-                general.wrappedValue.subscribe { _ in tell() }, states.wrappedValue.subscribe { _ in tell() },
+                general.wrappedValue.subscribe { _ in notify() }, states.wrappedValue.subscribe { _ in notify() },
             ]
             return DisposeAction { for subscription in subscriptions { subscription.dispose() } }
         }

@@ -88,7 +88,7 @@ struct DataObjectTests {
     }
 
     @Test("P6: names with different bytes are different members", arguments: [0, 40])
-    func tellsNamesApartByBytes(others: Int) {
+    func distinguishesNamesByBytes(others: Int) {
         var object = DataObject((0..<others).map { ("k\($0)", .null) })
         object["é"] = 1
         object["e\u{301}"] = 2

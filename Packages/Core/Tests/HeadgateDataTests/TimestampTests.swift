@@ -22,8 +22,8 @@ struct TimestampTests {
             ("0000-01-01T00:00:00Z", "0000-01-01T00:00:00.000Z"),
             ("9999-12-31T23:59:59.999Z", "9999-12-31T23:59:59.999Z"),
         ])
-    func reads(text: String, told: String) throws {
-        #expect(try #require(Timestamp(rfc3339: text)).text == told)
+    func reads(text: String, reported: String) throws {
+        #expect(try #require(Timestamp(rfc3339: text)).text == reported)
     }
 
     @Test(

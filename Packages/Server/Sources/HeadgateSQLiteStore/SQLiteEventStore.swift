@@ -21,14 +21,14 @@ public final class SQLiteEventStore: EventStore {
     private let options: Options
     private let post: @Sendable (@escaping @Sendable () -> Void) -> Void
     private let syncTimes = Guarded(Histogram(.seconds))
-    private let door = StoreDoor()
+    private let reference = StoreReference()
     /// The executor of jobs; nil while the store is not open.
     @exclusivity(unchecked) private var worker: SQLiteWorker?
 
     /// - Parameter post: runs work on the scheduler soon; it is called from the store's thread, and on the scheduler.
     public init(options: Options, post: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void) {
         (self.options, self.post) = (options, post)
-        door.store = self
+        reference.store = self
     }
 
     deinit {
@@ -40,8 +40,8 @@ public final class SQLiteEventStore: EventStore {
         let (tables, state) = try SQLiteOpening(options: options).run()
         tables.noteSync = { [syncTimes] nanoseconds in syncTimes.withLock { $0.record(nanoseconds) } }
         deadLetterTally = state.deadLetterTally
-        let worker = SQLiteWorker(tables) { [post, door] answers in
-            post { door.store?.deliver(answers) ?? answers.answerWithoutStore() }
+        let worker = SQLiteWorker(tables) { [post, reference] answers in
+            post { reference.store?.deliver(answers) ?? answers.answerWithoutStore() }
         }
         try worker.start()
         self.worker = worker
@@ -116,6 +116,6 @@ public final class SQLiteEventStore: EventStore {
 /// The way back from the store's thread to the store.
 ///
 /// `@unchecked`: passed on by any thread, but looked into only by work that was posted to the scheduler, where the store lives.
-private final class StoreDoor: @unchecked Sendable {
+private final class StoreReference: @unchecked Sendable {
     @exclusivity(unchecked) weak var store: SQLiteEventStore?
 }

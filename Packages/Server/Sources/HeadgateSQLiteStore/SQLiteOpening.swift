@@ -31,11 +31,11 @@ struct SQLiteOpening {
 
     /// Gives the file another name, together with those that SQLite keeps beside it.
     private func setAside() throws(StoreFault) -> String {
-        let wanted = "\(options.path).damaged-\(options.wall())"
-        var (name, count) = (wanted, 1)
+        let preferred = "\(options.path).damaged-\(options.wall())"
+        var (name, count) = (preferred, 1)
         while access(name, F_OK) == 0 {
             count += 1
-            name = "\(wanted)-\(count)"
+            name = "\(preferred)-\(count)"
         }
         guard rename(options.path, name) == 0 else {
             throw .failed("cannot rename \(options.path): \(String(cString: strerror(errno)))")

@@ -358,14 +358,14 @@ final class SQLiteTables {
 
     // MARK: What is left for later
 
-    var hasChores: Bool { !isPaused && trimThrough != nil }
+    var hasBackgroundWork: Bool { !isPaused && trimThrough != nil }
 
     /// Resumes maintenance after a failure, because there are new jobs.
-    func resumeChores() { isPaused = false }
+    func resumeBackgroundWork() { isPaused = false }
 
     /// Deletes some events that no dispatcher needs.
-    func doSomeChores() {
-        guard hasChores, let through = trimThrough else { return }
+    func doBackgroundWork() {
+        guard hasBackgroundWork, let through = trimThrough else { return }
         do throws(SQLiteError) {
             var count = 0
             try connection.transaction { () throws(SQLiteError) in

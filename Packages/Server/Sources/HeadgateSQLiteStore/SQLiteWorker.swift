@@ -71,7 +71,7 @@ final class SQLiteWorker: @unchecked Sendable {
         // `start` passes it, retained.
         let worker = Unmanaged<SQLiteWorker>.fromOpaque(context!).takeRetainedValue()
         while let tables = worker.tables {
-            worker.turn(worker.jobs.takeAll(waiting: !tables.hasChores), tables)
+            worker.turn(worker.jobs.takeAll(waiting: !tables.hasBackgroundWork), tables)
         }
         return nil
     }
@@ -97,8 +97,8 @@ final class SQLiteWorker: @unchecked Sendable {
             }
         }
         SQLiteWorker.commit(&changes, tables, &answers)
-        if !jobs.isEmpty { tables.resumeChores() }
-        tables.doSomeChores()
+        if !jobs.isEmpty { tables.resumeBackgroundWork() }
+        tables.doBackgroundWork()
         (answers.deadLetterTally, answers.diskBytes) = (tables.deadLetterTally, tables.diskBytes)
         (answers.lost, answers.droppedDeadLetters) = tables.takeLosses()
         if !jobs.isEmpty { report(answers) }

@@ -24,7 +24,7 @@ final class Service {
     let boards: Boards
     let programBoards: ProgramBoards
     let watches: Watches
-    let workforces: WorkerGroups
+    let workerGroups: WorkerGroups
     let clientFlushes = ClientFlushes()
     let clientBackups = ClientBackups()
     let decoder: MessageDecoder
@@ -87,13 +87,13 @@ final class Service {
             keyring: loaded.keyring)
         let state = try store.open()
         startWarnings = state.warnings
-        log.tell(findingsOf: state)
+        log.write(findingsOf: state)
         boards = Boards(scheduler: scheduler, log: log)
         gate = Headgate(
             scheduler: scheduler, store: store.store, state: consume state, limits: settings.store,
             environment: .ofService(boards: boards, groups: groups, builtAt: builtAt, chance: chance))
         programBoards = ProgramBoards(boards, gate: gate)
-        workforces = WorkerGroups(gate: gate, log: log)
+        workerGroups = WorkerGroups(gate: gate, log: log)
         sessions = SessionRegistry(scheduler: scheduler, limits: settings.limits)
         watches = Watches(WatchSources(gate: gate, sessions: sessions))
         statuses = AnnouncedStatuses(gate: gate)
@@ -101,9 +101,9 @@ final class Service {
         tracking = EventTracker(gate: gate, collecting: collecting, log: log, ids: UUIDv7(chance: chance))
         decoder = MessageDecoder(maxDepth: settings.limits.maxDepth)
         senderContext = SenderContext(
-            scheduler: scheduler, loop: loop, dataDirectory: paths.dataDirectory, workforces: workforces)
+            scheduler: scheduler, loop: loop, dataDirectory: paths.dataDirectory, workerGroups: workerGroups)
         let installer = SettingsInstaller(
-            gate: gate, boards: boards, workforces: workforces, senderContext: senderContext,
+            gate: gate, boards: boards, workerGroups: workerGroups, senderContext: senderContext,
             configuration: configuration, log: log)
         control = SettingsControl(loaded, installer: installer)
         try start()
@@ -118,23 +118,23 @@ final class Service {
         }
         followNetwork()
         disk = loop.map { DiskWatch(of: paths.dataDirectory, on: $0) }
-        control.goOn(telling: self)
+        control.goOn(reporting: self)
     }
 
     /// Writes losses and failures of the gate to the log (Behaviour O4).
     private func logLosses() {
         logged = [
             gate.barrierFailures.subscribe { [log] in
-                log.tell(.barrierFailed, ["barrier": .string($0.barrier.id), "cause": .string("\($0.error)")])
+                log.write(.barrierFailed, ["barrier": .string($0.barrier.id), "cause": .string("\($0.error)")])
             },
             gate.transformations.failures.subscribe { [log] in
-                log.tell(
+                log.write(
                     .transformationFailed,
                     ["transformation": .string($0.transformation), "cause": .string("\($0.error)")])
             },
-            gate.counts.lost.subscribe { [log] in log.tell($0) },
+            gate.counts.lost.subscribe { [log] in log.write($0) },
             gate.dispatcherStarts.subscribe { [log] start in
-                log.tell(
+                log.write(
                     .dispatcherStarted,
                     [
                         "dispatcher": .string(start.id), "seq": .number(DataNumber(Int(start.firstSequenceNumber))),
@@ -142,7 +142,7 @@ final class Service {
                     ])
             },
             gate.finishedErasures.subscribe { [log] erasure in
-                log.tell(
+                log.write(
                     .erasureFinished,
                     [
                         "events": .number(DataNumber(erasure.answer.events)),
@@ -150,7 +150,7 @@ final class Service {
                         "reason": erasure.reason.map { .string($0) } ?? .null,
                     ])
             },
-            gate.writeFaults.subscribe { [log] in log.tell(.storeUnwritten, ["cause": .string($0.message)]) },
+            gate.writeFaults.subscribe { [log] in log.write(.storeUnwritten, ["cause": .string($0.message)]) },
         ]
     }
 
@@ -166,7 +166,7 @@ final class Service {
                 ServiceState(uptime: uptime, isReady: isReady, warnings: warnings)
             },
             WatchMethods(watches: watches), BarrierMethods(gate: gate), DispatcherMethods(gate: gate, log: log),
-            RewindMethods(gate: gate, log: log), WorkerMethods(gate: gate, workforces: workforces),
+            RewindMethods(gate: gate, log: log), WorkerMethods(gate: gate, workerGroups: workerGroups),
             QueueMethods(gate: gate), DeadLetterMethods(gate: gate, log: log), BoardMethods(boards: boards, gate: gate),
             ConfigMethods(control: control, paths: paths),
             MetricsMethods { [unowned self] in MetricsReading(self) },
@@ -257,9 +257,9 @@ final class Service {
         switch control.reload() {
         case .changed(let paths):
             let list = paths.isEmpty ? "nothing" : paths.joined(separator: ", ")
-            log.tell(.settingsRead, ["changed": .string(list)])
+            log.write(.settingsRead, ["changed": .string(list)])
         case .refused(let faults):
-            for fault in faults { log.tell(.settingsRefused, ["fault": .string("\(fault)")]) }
+            for fault in faults { log.write(.settingsRefused, ["fault": .string("\(fault)")]) }
         }
     }
 
@@ -278,18 +278,18 @@ final class Service {
         listening?.end()
         for session in sessions.all { session.announceClosing(because: .shuttingDown) }
         gate.stop(within: settings.shutdownTimeout, flushing: settings.flushOn.shutdown) { [weak self] in
-            self?.tell($0)
+            self?.report($0)
             self?.releaseParts()
         }
     }
 
     /// Logs the batches and the store that the stop left unfinished.
-    private func tell(_ outcome: StopOutcome) {
+    private func report(_ outcome: StopOutcome) {
         if outcome.batchesLeft > 0 {
-            log.tell(.batchesCancelled, ["batches": .number(DataNumber(outcome.batchesLeft))])
+            log.write(.batchesCancelled, ["batches": .number(DataNumber(outcome.batchesLeft))])
         }
         if !outcome.isStoreClosed {
-            log.tell(.storeLeft)
+            log.write(.storeLeft)
         }
         log.end()
     }
@@ -338,7 +338,7 @@ extension Service: SessionServer {
     private func refused(_ method: Method, to session: Session) {
         operations.countRefused(method.name.description)
         let caller = session.caller
-        log.tell(
+        log.write(
             .callsRefused,
             [
                 "client": .string(caller.client ?? session.name),
@@ -352,7 +352,7 @@ extension Service: SessionServer {
     private func ended(_ operation: Operation, of session: Session, _ outcome: Operation.Outcome) {
         guard outcome.mayHaveChanged else { return }
         if !operation.isDryRun { operations.countDone(operation.method) }
-        log.tell(.operated, operation.members(session.caller, session: session.name, outcome))
+        log.write(.operated, operation.members(session.caller, session: session.name, outcome))
     }
 
     /// Cancels the activations of a client that has disconnected. Data that it sent before may still be read.
@@ -364,7 +364,7 @@ extension Service: SessionServer {
     /// may still send to the client (Behaviour A1, K3).
     func servingClientLeft(_ session: Session) {
         boards.servingClientLeft(session.number)
-        workforces.subscriberLeft(session.number)
+        workerGroups.subscriberLeft(session.number)
         session.endPeerRequests()
     }
 
@@ -379,7 +379,7 @@ extension Service: SessionServer {
         case .observe: return watches.sessionEnded(session)
         case .control: return gate.remoteBarriers.ownerLeft(session.number)
         case .serve:
-            let worked = workforces.dismiss(session.number)
+            let worked = workerGroups.dismiss(session.number)
             let served = boards.dismiss(session.number)
             return worked || served
         }
@@ -395,11 +395,11 @@ extension Service: SessionServer {
 
     func outputDrained(_ session: Session) {
         watches.drained(session)
-        workforces.drained(session.number)
+        workerGroups.drained(session.number)
     }
 
     func dismissExcludedWorker(_ session: Session) -> Bool {
-        workforces.dismissExcluded(session)
+        workerGroups.dismissExcluded(session)
     }
 
     func ended(_ session: Session) {

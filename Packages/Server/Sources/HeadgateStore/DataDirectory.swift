@@ -66,12 +66,12 @@ package final class DataDirectory {
         return name
     }
 
-    private func freeName(_ wanted: String) -> String {
-        var name = wanted
+    private func freeName(_ preferred: String) -> String {
+        var name = preferred
         var count = 1
         while disk.exists(name) {
             count += 1
-            name = "\(wanted)-\(count)"
+            name = "\(preferred)-\(count)"
         }
         return name
     }

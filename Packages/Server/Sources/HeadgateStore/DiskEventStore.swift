@@ -31,7 +31,7 @@ public final class DiskEventStore: EventStore {
     @exclusivity(unchecked) public var onDeadLettersDropped: ([DispatcherNumber: Int]) -> Void = { _ in }
 
     private let post: @Sendable (@escaping @Sendable () -> Void) -> Void
-    private let door: SchedulerDoor
+    private let reference: StoreReference
     private let opening: StoreOpening
     private let syncTimes: SyncTimes?
     /// The executor of jobs; nil while the store is not open.
@@ -50,23 +50,23 @@ public final class DiskEventStore: EventStore {
     /// Creates a store whose scheduler is an event loop. If the disk is quick, the loop's own thread commits between
     /// two turns.
     package convenience init(options: Options, loop: EventLoop) {
-        let door = SchedulerDoor()
+        let reference = StoreReference()
         let opening: StoreOpening = { (ring) throws(StoreFault) in
             let workers = StoreWorkers(options: options, loop: loop, ring: ring)
             let state = try workers.start()
-            workers.onNews = { door.store?.takeNews() }
+            workers.onNews = { reference.store?.takeNews() }
             return (workers, state)
         }
-        self.init(opening: opening, syncTimes: options.disk.syncTimes, door: door) { loop.submit($0) }
+        self.init(opening: opening, syncTimes: options.disk.syncTimes, reference: reference) { loop.submit($0) }
     }
 
     /// - Parameter opening: opens the store, and returns the executor of its jobs.
     init(
-        opening: @escaping StoreOpening, syncTimes: SyncTimes? = nil, door: SchedulerDoor = SchedulerDoor(),
+        opening: @escaping StoreOpening, syncTimes: SyncTimes? = nil, reference: StoreReference = StoreReference(),
         post: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void
     ) {
-        (self.opening, self.syncTimes, self.post, self.door) = (opening, syncTimes, post, door)
-        door.store = self
+        (self.opening, self.syncTimes, self.post, self.reference) = (opening, syncTimes, post, reference)
+        reference.store = self
     }
 
     deinit {
@@ -75,8 +75,8 @@ public final class DiskEventStore: EventStore {
 
     public func open() throws(StoreFault) -> StoredState {
         guard executor == nil else { throw .failed("the store is already open") }
-        let (executor, state) = try opening { [door, post] in
-            post { door.store?.takeNews() }
+        let (executor, state) = try opening { [reference, post] in
+            post { reference.store?.takeNews() }
         }
         (self.executor, sizes.deadLetterTally, isClosing) = (executor, state.deadLetterTally, false)
         return state
@@ -146,10 +146,10 @@ public final class DiskEventStore: EventStore {
     /// - Parameter keys: the keys from now on; nil leaves them as they are.
     /// - Returns: a fault if a key is missing that files need. Then nothing changes.
     package func rekey(_ keys: EncryptionKeys?, then: @escaping (StoreFault?) -> Void) {
-        let answer = { [door] (result: Result<StoreEncryption, StoreFault>) in
+        let answer = { [reference] (result: Result<StoreEncryption, StoreFault>) in
             switch result {
             case .success(let found):
-                door.store?.encryption = found
+                reference.store?.encryption = found
                 then(nil)
             case .failure(let fault): then(fault)
             }
@@ -162,8 +162,8 @@ public final class DiskEventStore: EventStore {
     }
 
     public func close(then: @escaping () -> Void) {
-        let job = StoreJob.close { [door] in
-            door.store?.executor = nil
+        let job = StoreJob.close { [reference] in
+            reference.store?.executor = nil
             then()
         }
         ask(job) { _ in then() }
@@ -183,7 +183,7 @@ public final class DiskEventStore: EventStore {
     private func ask(_ job: StoreJob, orRefuse refuse: @escaping (StoreFault) -> Void) {
         if let executor, !isClosing { return executor.put(job) }
         let refusal = StoreNews(answers: [{ refuse(.failed("the event store is not open")) }])
-        post { [door] in door.store?.take(refusal) }
+        post { [reference] in reference.store?.take(refusal) }
     }
 
     fileprivate func takeNews() {
@@ -216,6 +216,6 @@ private final class DiskBackup: StoreBackup {
 /// The reference from other threads to the store.
 ///
 /// `@unchecked`: any thread passes it on, and only work on the scheduler, where the store lives, uses it.
-final class SchedulerDoor: @unchecked Sendable {
+final class StoreReference: @unchecked Sendable {
     @exclusivity(unchecked) weak var store: DiskEventStore?
 }

@@ -19,12 +19,12 @@ struct EngineOwnership<Job> {
         case noThread
         /// The loop's thread uses the engine between two turns, or its former thread does after a takeover.
         ///
-        /// ``loopEnded(undone:hasChores:)``, or ``rolesExchanged(undone:)`` after a takeover; ``checked()``: the store's
+        /// ``loopEnded(undone:hasBackgroundWork:)``, or ``rolesExchanged(undone:)`` after a takeover; ``checked()``: the store's
         /// thread stays at rest.
         case loop
         /// The store's thread uses the engine, or has been woken to do so.
         ///
-        /// ``checked()`` if it has been woken; ``storeThreadEnded(hasChores:isForLoop:)`` and ``closed()`` if it is at
+        /// ``checked()`` if it has been woken; ``storeThreadEnded(hasBackgroundWork:isForLoop:)`` and ``closed()`` if it is at
         /// work.
         case storeThread
         /// The store is closed. The engine is gone, and further jobs are dropped: the store refuses them before.
@@ -33,7 +33,7 @@ struct EngineOwnership<Job> {
 
     /// The orders to the loop's thread, or to a thread that requests a job.
     struct LoopOrders: Hashable {
-        /// Carry out the jobs, then report ``EngineOwnership/loopEnded(undone:hasChores:)``.
+        /// Carry out the jobs, then report ``EngineOwnership/loopEnded(undone:hasBackgroundWork:)``.
         var carriesOut = false
         /// Wake the store's thread.
         var wakesStoreThread = false
@@ -41,8 +41,8 @@ struct EngineOwnership<Job> {
 
     /// The order to the store's thread.
     enum StoreThreadOrder {
-        /// Carry out the jobs, which may be none, and chores. Then report
-        /// ``EngineOwnership/storeThreadEnded(hasChores:isForLoop:)`` or ``EngineOwnership/closed()``.
+        /// Carry out the jobs, which may be none, and background work. Then report
+        /// ``EngineOwnership/storeThreadEnded(hasBackgroundWork:isForLoop:)`` or ``EngineOwnership/closed()``.
         case carryOut([Job])
         /// Call the loop, which has to carry out the waiting jobs. Then report ``EngineOwnership/looked()``.
         case callLoop
@@ -109,11 +109,11 @@ struct EngineOwnership<Job> {
     /// The loop's thread is back from the engine, in its place.
     /// - Parameters:
     ///   - undone: the jobs that it could not carry out. Empty afterwards.
-    ///   - hasChores: true if the engine has work of its own, which the store's thread does.
-    mutating func loopEnded(undone: inout [Job], hasChores: Bool) -> LoopOrders {
+    ///   - hasBackgroundWork: true if the engine has work of its own, which the store's thread does.
+    mutating func loopEnded(undone: inout [Job], hasBackgroundWork: Bool) -> LoopOrders {
         expect(.loop)
         putFirst(&undone)
-        guard waiting.isEmpty, !hasChores else { return giveToStoreThread() }
+        guard waiting.isEmpty, !hasBackgroundWork else { return giveToStoreThread() }
         owner = .noThread
         return LoopOrders()
     }
@@ -131,11 +131,11 @@ struct EngineOwnership<Job> {
 
     /// The store's thread has carried out its jobs.
     /// - Parameters:
-    ///   - hasChores: true if the engine has work of its own.
+    ///   - hasBackgroundWork: true if the engine has work of its own.
     ///   - isForLoop: returns true if the loop's thread should carry out the waiting jobs.
-    mutating func storeThreadEnded(hasChores: Bool, isForLoop: ([Job]) -> Bool) -> StoreThreadOrder {
+    mutating func storeThreadEnded(hasBackgroundWork: Bool, isForLoop: ([Job]) -> Bool) -> StoreThreadOrder {
         expect(.storeThread)
-        guard !hasChores, waiting.isEmpty || isForLoop(waiting) else { return takeJobs() }
+        guard !hasBackgroundWork, waiting.isEmpty || isForLoop(waiting) else { return takeJobs() }
         owner = .noThread
         return waiting.isEmpty ? restOrder : .callLoop
     }

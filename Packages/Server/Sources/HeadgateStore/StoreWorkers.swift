@@ -48,7 +48,7 @@ final class StoreWorkers: StoreExecutor, @unchecked Sendable {
     /// not wait for the disk, a hand-over pays only with more bytes.
     private var mostBytesInPlace: Int { writesAtOnce ? 128 << 10 : 16 << 10 }
     /// The time after which the store's thread takes the loop over.
-    private static let patience = Duration.milliseconds(5)
+    private static let timeLimit = Duration.milliseconds(5)
     /// The interval in which the store's thread watches the loop.
     private static let watchMilliseconds = 5
     private static let mostIdleIntervals = 100
@@ -175,7 +175,7 @@ final class StoreWorkers: StoreExecutor, @unchecked Sendable {
             case .sleep: takeWakeUp()
             case .watch:
                 takeWakeUp(within: StoreWorkers.watchMilliseconds)
-                if loop?.takeOver(ifGoneFor: StoreWorkers.patience) == true { return true }
+                if loop?.takeOver(ifGoneFor: StoreWorkers.timeLimit) == true { return true }
             }
             order = check()
         }
@@ -192,7 +192,7 @@ final class StoreWorkers: StoreExecutor, @unchecked Sendable {
 
     private func check() -> EngineOwnership<StoreJob>.StoreThreadOrder { ownership.withLock { $0.checked() } }
 
-    /// Carries out jobs and some chores.
+    /// Carries out jobs and some background work.
     /// - Returns: the next order; nil if the store is closed.
     private func carryOutTurn(_ jobs: [StoreJob]) -> EngineOwnership<StoreJob>.StoreThreadOrder? {
         carryOut(jobs, report)
@@ -202,7 +202,7 @@ final class StoreWorkers: StoreExecutor, @unchecked Sendable {
         }
         let canLeave = loop != nil && writesAtOnce
         return ownership.withLock {
-            $0.storeThreadEnded(hasChores: engine.hasChores) { canLeave && isForLoop($0) }
+            $0.storeThreadEnded(hasBackgroundWork: engine.hasBackgroundWork) { canLeave && isForLoop($0) }
         }
     }
 
@@ -260,8 +260,8 @@ extension StoreWorkers: LoopHelper {
         // After a takeover the former thread of the loop keeps the engine, as the store's thread.
         if inPlace {
             noteCommit()
-            let hasChores = engine?.hasChores == true
-            perform(ownership.withLock { $0.loopEnded(undone: &self.inPlace, hasChores: hasChores) })
+            let hasBackgroundWork = engine?.hasBackgroundWork == true
+            perform(ownership.withLock { $0.loopEnded(undone: &self.inPlace, hasBackgroundWork: hasBackgroundWork) })
         }
         onNews()
     }

@@ -25,7 +25,7 @@ import Testing
     func watches() {
         var ownership = EngineOwnership<Int>(mostIdleIntervals: 2)
         #expect(ownership.checked() == .carryOut([]))
-        #expect(ownership.storeThreadEnded(hasChores: false) { _ in true } == .sleep)
+        #expect(ownership.storeThreadEnded(hasBackgroundWork: false) { _ in true } == .sleep)
         #expect(ownership.turnOfLoop(1) == .init(carriesOut: true, wakesStoreThread: true))
         #expect(ownership.checked() == .watch)
         // The loop need not wake a thread that watches.
@@ -40,12 +40,12 @@ import Testing
     func undone() {
         var ownership = EngineOwnership<Int>(mostIdleIntervals: 2)
         _ = ownership.checked()
-        _ = ownership.storeThreadEnded(hasChores: false) { _ in true }
+        _ = ownership.storeThreadEnded(hasBackgroundWork: false) { _ in true }
         var (jobs, later) = ([1, 2], [3])
         _ = ownership.turnEnded(&jobs) { _ in true }
         // From another thread than the loop's.
         #expect(ownership.requested(&later) == .init())
-        #expect(ownership.loopEnded(undone: &jobs, hasChores: false) == .init(wakesStoreThread: true))
+        #expect(ownership.loopEnded(undone: &jobs, hasBackgroundWork: false) == .init(wakesStoreThread: true))
         #expect(ownership.checked() == .carryOut([1, 2, 3]))
     }
 }
@@ -56,7 +56,7 @@ extension EngineOwnership<Int> {
         var jobs = [job]
         let orders = turnEnded(&jobs) { _ in true }
         jobs = []
-        _ = loopEnded(undone: &jobs, hasChores: false)
+        _ = loopEnded(undone: &jobs, hasBackgroundWork: false)
         return orders
     }
 }
@@ -65,9 +65,9 @@ extension EngineOwnership<Int> {
 private enum Fact: CaseIterable {
     case requestForLoop, requestForStoreThread, requestFromElsewhere, requestClose
     case turnEndsForLoop, turnEndsForStoreThread
-    case loopEnds, loopEndsUndone, loopEndsWithChores
+    case loopEnds, loopEndsUndone, loopEndsWithWork
     case takeOver, formerEnds, formerEndsUndone
-    case storeThreadEnds, storeThreadEndsWithChores, storeThreadEndsLeavingJobs
+    case storeThreadEnds, storeThreadEndsWithWork, storeThreadEndsLeavingJobs
     case storeThreadWakes, watchIntervalEnds, loopTakesCall
 
     /// True if the fact happens some time without a new request.
@@ -79,7 +79,7 @@ private enum Fact: CaseIterable {
     }
 
     /// True if the fact can be chosen again and again, so that nothing would end.
-    var isEndless: Bool { self == .storeThreadEndsWithChores }
+    var isEndless: Bool { self == .storeThreadEndsWithWork }
 }
 
 /// The two threads of ``StoreWorkers`` with their queues: everything that carries out the machine's orders. Jobs are the numbers
@@ -133,13 +133,13 @@ private struct Workers: Hashable {
         case .turnEndsForStoreThread: return endTurn(isForLoop: false)
         case .loopEnds: return endInPlace(hasTakenOver: false)
         case .loopEndsUndone: return endInPlace(hasTakenOver: false, isUndone: true)
-        case .loopEndsWithChores: return endInPlace(hasTakenOver: false, hasChores: true)
+        case .loopEndsWithWork: return endInPlace(hasTakenOver: false, hasBackgroundWork: true)
         case .takeOver: return takeOver()
         case .formerEnds: return endInPlace(hasTakenOver: true)
         case .formerEndsUndone: return endInPlace(hasTakenOver: true, isUndone: true)
-        case .storeThreadEnds: return endWork(hasChores: false, isForLoop: false)
-        case .storeThreadEndsWithChores: return endWork(hasChores: true, isForLoop: false)
-        case .storeThreadEndsLeavingJobs: return endWork(hasChores: false, isForLoop: true)
+        case .storeThreadEnds: return endWork(hasBackgroundWork: false, isForLoop: false)
+        case .storeThreadEndsWithWork: return endWork(hasBackgroundWork: true, isForLoop: false)
+        case .storeThreadEndsLeavingJobs: return endWork(hasBackgroundWork: false, isForLoop: true)
         case .storeThreadWakes: return isWoken && check()
         case .watchIntervalEnds: return storeThread == .watching && check()
         case .loopTakesCall: return takeCall()
@@ -178,7 +178,9 @@ private struct Workers: Hashable {
         return true
     }
 
-    private mutating func endInPlace(hasTakenOver: Bool, isUndone: Bool = false, hasChores: Bool = false) -> Bool {
+    private mutating func endInPlace(hasTakenOver: Bool, isUndone: Bool = false, hasBackgroundWork: Bool = false)
+        -> Bool
+    {
         guard var jobs = inPlace, hasTakenOver == self.hasTakenOver else { return false }
         if !isUndone {
             done += jobs
@@ -188,7 +190,7 @@ private struct Workers: Hashable {
         if hasTakenOver {
             perform(ownership.rolesExchanged(undone: &jobs))
         } else {
-            perform(ownership.loopEnded(undone: &jobs, hasChores: hasChores))
+            perform(ownership.loopEnded(undone: &jobs, hasBackgroundWork: hasBackgroundWork))
         }
         return true
     }
@@ -199,7 +201,7 @@ private struct Workers: Hashable {
         return true
     }
 
-    private mutating func endWork(hasChores: Bool, isForLoop: Bool) -> Bool {
+    private mutating func endWork(hasBackgroundWork: Bool, isForLoop: Bool) -> Bool {
         guard case .working(let jobs) = storeThread else { return false }
         done += jobs
         guard !jobs.contains(Workers.close) else {
@@ -207,7 +209,10 @@ private struct Workers: Hashable {
             storeThread = .ended
             return true
         }
-        perform(ownership.storeThreadEnded(hasChores: hasChores) { isForLoop && !$0.contains(Workers.close) })
+        perform(
+            ownership.storeThreadEnded(hasBackgroundWork: hasBackgroundWork) {
+                isForLoop && !$0.contains(Workers.close)
+            })
         return true
     }
 

@@ -47,12 +47,12 @@ import Testing
         for _ in 1...10_000 {
             delay.committed(4, at: now, took: .microseconds(100))
             _ = delay.delays(0, at: now)
-            let told = now
+            let reported = now
             now += .microseconds(10)
             let hasWaited = delay.delays(1, at: now)
             while delay.delays(1, at: now) { now += .microseconds(3) }
             waits += hasWaited ? 1 : 0
-            #expect(told.duration(to: now) < .microseconds(104))
+            #expect(reported.duration(to: now) < .microseconds(104))
         }
         #expect((10_000 / 65 - 1...10_000 / 65 + 8).contains(waits), "\(waits)")
     }
@@ -71,7 +71,7 @@ import Testing
     func bounds(seed: Seed) {
         var random = SeededRandom(seed: seed)
         var delay = GroupCommitDelay()
-        var (now, told, most) = (ContinuousClock.now, ContinuousClock.now, Duration.zero)
+        var (now, reported, most) = (ContinuousClock.now, ContinuousClock.now, Duration.zero)
         for _ in 1...5_000 {
             now += .microseconds(Int.random(in: 0...(random.oneIn(10) ? 10_000 : 40), using: &random))
             if random.oneIn(3) {
@@ -79,9 +79,9 @@ import Testing
                 let duration = Int.random(in: 0...400, using: &random)
                 delay.committed(events, at: now, took: .microseconds(duration))
                 // No client waits for changes alone.
-                if events > 0 { (told, most) = (now, .microseconds(duration)) }
+                if events > 0 { (reported, most) = (now, .microseconds(duration)) }
             } else if delay.delays(Int.random(in: 0...6, using: &random), at: now) {
-                #expect(told.duration(to: now) < min(most, .microseconds(200)))
+                #expect(reported.duration(to: now) < min(most, .microseconds(200)))
                 #expect(most >= .microseconds(40))
             }
         }

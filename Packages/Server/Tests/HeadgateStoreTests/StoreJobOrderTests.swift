@@ -43,17 +43,17 @@ private struct JobRun {
 
     mutating func turn() {
         var jobs: [StoreJob] = []
-        var wanted: [String] = []
+        var expected: [String] = []
         for _ in 0..<Int.random(in: 1...8, using: &random) {
             let (job, outcome) = next()
             jobs.append(job)
-            wanted.append(outcome)
+            expected.append(outcome)
         }
         answers.texts = []
         engine.carryOut(jobs) { news in
             for answer in news.answers { answer() }
         }
-        #expect(answers.texts == wanted, "seed \(seed)")
+        #expect(answers.texts == expected, "seed \(seed)")
     }
 
     private mutating func next() -> (StoreJob, String) {

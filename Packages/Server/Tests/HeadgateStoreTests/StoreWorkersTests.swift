@@ -230,7 +230,7 @@ private final class Scene: Sendable {
     func orderOfLeft() -> (isLeft: Bool, written: [SequenceNumber]) {
         let bench = WorkersBench(loop, directory + "/left")
         onLoop { _ in bench.start() }
-        // The disk counts as quick after some answers, and chores keep the engine with the store's thread for some time.
+        // The disk counts as quick after some answers, and background work keeps the engine with the store's thread for some time.
         for _ in 1...20 {
             onLoop { _ in bench.put() }
             bench.waitUntilCommitted()
@@ -300,7 +300,7 @@ private final class WorkersBench: @unchecked Sendable {
     /// The event behind which reading goes on; nil at the end.
     private var position: SequenceNumber? = 0
 
-    private enum Hold: Sendable { case free, wanted, held }
+    private enum Hold: Sendable { case free, expected, held }
 
     init(_ loop: EventLoop, _ directory: String) {
         (self.loop, self.directory) = (loop, directory)
@@ -310,7 +310,7 @@ private final class WorkersBench: @unchecked Sendable {
         var options = DiskEventStore.Options(directory: directory, durability: .normal)
         options.disk = FaultyDisk(onWrite: { [loop, hold] in
             guard !loop.isCurrent else { return }
-            hold.withLock { if $0 == .wanted { $0 = .held } }
+            hold.withLock { if $0 == .expected { $0 = .held } }
             hold.wait(until: { $0 == .free })
         })
         let now = ContinuousClock.now
@@ -355,7 +355,7 @@ private final class WorkersBench: @unchecked Sendable {
 
     /// Asks for an event in whose writing the store's thread stays until ``putBehindLeft()``.
     func putHeld(size: Int) {
-        hold.withLock { $0 = .wanted }
+        hold.withLock { $0 = .expected }
         put(size: size)
     }
 

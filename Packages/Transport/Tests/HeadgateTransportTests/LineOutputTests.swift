@@ -41,17 +41,17 @@ import Testing
         for _ in 0..<200 { output.write(line) { "\($0) dropped" } }
         let dropped = output.dropped
         #expect(dropped > 0)
-        var (whole, told) = (0, 0)
-        while whole + told < 200 {
+        var (whole, reported) = (0, 0)
+        while whole + reported < 200 {
             for text in pipe.text(until: "\n").split(separator: "\n") {
                 if text.hasSuffix(" dropped") {
-                    told += Int(text.dropLast(8)) ?? 0
+                    reported += Int(text.dropLast(8)) ?? 0
                 } else {
                     whole += text == line ? 1 : 0
                 }
             }
         }
-        #expect(told == dropped && whole == 200 - dropped)
+        #expect(reported == dropped && whole == 200 - dropped)
         #expect(output.drain(atMost: 60_000))
         output.write("after") { "\($0) dropped" }
         #expect(pipe.text(until: "after\n") == "after\n")

@@ -227,21 +227,21 @@ import Testing
     @Test("an error is reported, and a new watch of the descriptor reports the next one")
     func error() throws {
         let (reader, refusedPort) = try datagramSocket()
-        var told: [Int32] = []
+        var reported: [Int32] = []
         var watch: DescriptorWatch?
         try onLoop { loop in
             func listen() throws {
                 watch = nil
                 watch = try DescriptorWatch(readable: reader.number, on: loop) {
-                    told.append(pendingError(of: reader.number))
+                    reported.append(pendingError(of: reader.number))
                     do { try listen() } catch { Issue.record(error) }
-                    if told.count == 2 { loop.stop() } else { knock(reader.number) }
+                    if reported.count == 2 { loop.stop() } else { knock(reader.number) }
                 }
             }
             try listen()
             knock(reader.number)
         }
-        #expect(told == [ECONNREFUSED, ECONNREFUSED])
+        #expect(reported == [ECONNREFUSED, ECONNREFUSED])
         withExtendedLifetime((watch, refusedPort)) {}
     }
 

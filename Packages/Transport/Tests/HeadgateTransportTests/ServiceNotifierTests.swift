@@ -17,9 +17,9 @@ import Testing
             let new = ServiceNotifier(to: address, on: loop)
             notifier = new
             while fill(folder.entry("notify")) {}
-            new.giveSignOfLife()
-            new.tell("RELOADING=1")
-            new.tell("READY=1", "STATUS=x")
+            new.sendWatchdog()
+            new.notify("RELOADING=1")
+            new.notify("READY=1", "STATUS=x")
             watch = try DescriptorWatch(readable: manager, on: loop) {
                 while let message = next(manager) { if message != "filler" { messages.append(message) } }
                 if messages.count >= 2 { loop.stop() }

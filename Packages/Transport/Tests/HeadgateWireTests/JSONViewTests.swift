@@ -188,7 +188,7 @@ struct JSONViewTests {
     }
 
     @Test("Types, and values of the wrong type")
-    func tellsKinds() throws {
+    func reportsKinds() throws {
         try GuardedText(#"[null,true,false,1,"s",[],{}]"#).scan { view throws in
             let elements = Array(try #require(view.elements))
             #expect(elements.map(\.kind) == [.null, .bool, .bool, .number, .string, .array, .object])

@@ -56,7 +56,7 @@ struct ParameterTests {
     }
 
     @Test("Protocol, Framing: missing and wrong params are reported with their path")
-    func tellsPaths() {
+    func reportsPaths() {
         #expect(fault(Field("absent", .string)) == "absent: is missing")
         #expect(fault(Field("count", .string)) == "count: must be a string")
         #expect(fault(Field("id", .string(3...9))) == "id: must have 3 to 9 bytes")
@@ -110,9 +110,9 @@ struct ParameterTests {
         let usual = try #require(field.member.usual)
         var writer = JSONWriter()
         writer.item(usual)
-        var told: Value?
-        try GuardedText(writer.text).scan { told = try shape.read($0) }
-        #expect(try read(field) == told)
+        var reported: Value?
+        try GuardedText(writer.text).scan { reported = try shape.read($0) }
+        #expect(try read(field) == reported)
     }
 
     /// Returns the error message for the peer, or nil if there is no error.

@@ -123,14 +123,14 @@ struct ProgramWords {
         case ("--connect-timeout-ms", let number?): options.connectTimeout = .milliseconds(number)
         case ("--reconnect-timeout-ms", let number?): options.reconnectTimeout = .milliseconds(number)
         case ("--deadline-ms", let number?): deadline = .milliseconds(number)
-        case ("--tell", _): tell()
+        case ("--tell", _): report()
         case ("--signals", _): signal(SIGUSR1) { _ in }
         default: throw UsageError("\(option) \(value) is not known")
         }
     }
 
     /// Writes each change of the connection's state, and each warning.
-    private mutating func tell() {
+    private mutating func report() {
         options.onState = { state in
             switch state {
             case .connected: Output.put(["state": "connected"])

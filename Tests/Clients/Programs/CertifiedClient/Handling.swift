@@ -45,8 +45,8 @@ struct Handling {
         let tasks = Mutex<[Task<Void, any Error>]>([])
         for name in names {
             // Each handler is registered before the next one starts, in the order of the arguments.
-            let (news, tell) = AsyncStream.makeStream(of: Void.self)
-            let task = Task { try await handle(name) { tell.yield() } }
+            let (news, continuation) = AsyncStream.makeStream(of: Void.self)
+            let task = Task { try await handle(name) { continuation.yield() } }
             tasks.withLock { $0.append(task) }
             for await _ in news { break }
         }

@@ -87,8 +87,8 @@ enum AnswersTarget {
 extension String.UTF8View {
     /// True if the bytes contain `other`.
     fileprivate func contains(_ other: String.UTF8View) -> Bool {
-        let (bytes, wanted) = (Array(self), Array(other))
-        guard wanted.count <= bytes.count else { return false }
-        return (0...bytes.count - wanted.count).contains { bytes[$0...].starts(with: wanted) }
+        let (bytes, expected) = (Array(self), Array(other))
+        guard expected.count <= bytes.count else { return false }
+        return (0...bytes.count - expected.count).contains { bytes[$0...].starts(with: expected) }
     }
 }

@@ -36,13 +36,13 @@ enum ClientTarget {
             if case .result(let result) = response.outcome { inspect(DataObject(result)) }
             scene.take(response)
         case .notification(let notification):
-            if notification.method.equals("closing") { scene.tell { $0.closing(now: $1) } }
+            if notification.method.equals("closing") { scene.apply { $0.closing(now: $1) } }
             if let params = notification.params { scene.watch(WatchUpdate(params)) }
         case .request(let request):
             if let batch = request.params.flatMap(DeliveredBatch.init) { precondition(batch.events.count >= 0) }
             scene.takeRequest()
         case .invalid(_, let error), .invalidResponse(_, let error):
-            scene.tell { $0.gotNonsense(error.message, now: $1) }
+            scene.apply { $0.gotNonsense(error.message, now: $1) }
         case .invalidNotification: break
         }
     }
@@ -77,7 +77,7 @@ private struct ClientScene {
         machine = Machine(path: "s", options: options, seed: 7)
     }
 
-    mutating func tell(_ fact: (inout Machine, Int64) -> Void) {
+    mutating func apply(_ fact: (inout Machine, Int64) -> Void) {
         fact(&machine, now)
         carryOut()
     }
@@ -90,11 +90,11 @@ private struct ClientScene {
         case UInt8(ascii: "s"): call(isRepeatable: true, isPersistent: true)
         case UInt8(ascii: "d"): call(isRepeatable: true, deadline: now + 5_000_000)
         case UInt8(ascii: "a"): cancel()
-        case UInt8(ascii: "l"): tell { $0.disconnected(now: $1) }
+        case UInt8(ascii: "l"): apply { $0.disconnected(now: $1) }
         case UInt8(ascii: "t"): passTime()
         case UInt8(ascii: "w"): _ = backlog.next()
-        case UInt8(ascii: "x"): tell { $0.gotNonsense("x", now: $1) }
-        default: tell { $0.requestAnswered(now: $1) }
+        case UInt8(ascii: "x"): apply { $0.gotNonsense("x", now: $1) }
+        default: apply { $0.requestAnswered(now: $1) }
         }
     }
 
@@ -102,12 +102,12 @@ private struct ClientScene {
         switch (response.id.int, response.outcome) {
         case (Machine.greetingNumber, .result(let result)):
             let limits = DaemonLimits(greeting: result)
-            tell { $0.greeted(limits, now: $1) }
-        case (Machine.greetingNumber, .failure(let error)): tell { $0.greetingRefused(error, now: $1) }
-        case (let number?, .result): tell { $0.answered(number, .success(true), now: $1) }
-        case (let number?, .failure(let error)): tell { $0.answered(number, .failure(error), now: $1) }
-        case (nil, .failure(let error)): tell { $0.gotAnonymousError(error, now: $1) }
-        case (nil, .result): tell { $0.gotNonsense("x", now: $1) }
+            apply { $0.greeted(limits, now: $1) }
+        case (Machine.greetingNumber, .failure(let error)): apply { $0.greetingRefused(error, now: $1) }
+        case (let number?, .result): apply { $0.answered(number, .success(true), now: $1) }
+        case (let number?, .failure(let error)): apply { $0.answered(number, .failure(error), now: $1) }
+        case (nil, .failure(let error)): apply { $0.gotAnonymousError(error, now: $1) }
+        case (nil, .result): apply { $0.gotNonsense("x", now: $1) }
         }
     }
 
@@ -115,7 +115,7 @@ private struct ClientScene {
 
     mutating func takeRequest() {
         requests += 1
-        tell { machine, _ in machine.requestCame() }
+        apply { machine, _ in machine.requestCame() }
     }
 
     mutating func watch(_ update: WatchUpdate?) {
@@ -130,23 +130,23 @@ private struct ClientScene {
         let call = OutgoingCall(
             line: Array("{}\n".utf8), isRepeatable: isRepeatable, isPersistent: isPersistent, deadline: deadline)
         let number = last
-        tell { $0.called(number, call, now: $1) }
+        apply { $0.called(number, call, now: $1) }
     }
 
     private mutating func cancel() {
         guard let number = open.min() else { return }
         open.remove(number)
-        tell { $0.cancelled(number, now: $1) }
+        apply { $0.cancelled(number, now: $1) }
     }
 
     private mutating func passTime() {
         now = max(now, machine.nextDeadline ?? now)
-        tell { $0.timePassed(now: $1) }
+        apply { $0.timePassed(now: $1) }
     }
 
     mutating func finish() {
         while backlog.next() != nil {}
-        tell { machine, _ in machine.closed() }
+        apply { machine, _ in machine.closed() }
         precondition(open.isEmpty && machine.calls.isEmpty, "\(open) were told nothing")
         precondition(machine.heldBytes == 0 && machine.unanswered == (0, 0))
     }

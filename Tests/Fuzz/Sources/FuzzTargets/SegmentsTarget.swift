@@ -20,7 +20,7 @@ enum SegmentsTarget {
         precondition(first.engine.commit([.append(group(number))]) == .success(1), "an event is not taken")
         first.engine.lastAppended = number
         inspect(first.engine)
-        for _ in 0..<4 { first.engine.doSomeChores() }
+        for _ in 0..<4 { first.engine.doBackgroundWork() }
         first.engine.finish()
         guard let second = start(options) else { preconditionFailure("the log does not open again") }
         precondition(second.state.lastSequenceNumber == number, "\(second.state.lastSequenceNumber), not \(number)")

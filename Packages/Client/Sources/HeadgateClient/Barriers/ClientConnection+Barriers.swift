@@ -12,16 +12,17 @@ extension ClientConnection {
     /// - Returns: the call, for ``cancel(_:)``, which forgets the barrier and leaves it to the daemon.
     @discardableResult
     public func registerBarrier(
-        _ registration: BarrierRegistration, deadline: Duration? = nil, _ tell: @escaping (PersistentCallReport) -> Void
+        _ registration: BarrierRegistration, deadline: Duration? = nil,
+        _ notify: @escaping (PersistentCallReport) -> Void
     ) -> Call {
         let call = reserve()
-        registerBarrier(call, registration, deadline: deadline, tell)
+        registerBarrier(call, registration, deadline: deadline, notify)
         return call
     }
 
     func registerBarrier(
         _ call: Call, _ registration: BarrierRegistration, deadline: Duration?,
-        _ tell: @escaping (PersistentCallReport) -> Void
+        _ notify: @escaping (PersistentCallReport) -> Void
     ) {
         let id = registration.id
         if let former = barrierEndings.removeValue(forKey: id) { cancel(former.call) }
@@ -33,7 +34,7 @@ extension ClientConnection {
             call, "barrier.register", registration.params, as: "barrier \(id)", deadline: deadline, giveBack: giveBack
         ) { [weak self] news in
             self?.note(news, of: new, named: id)
-            tell(PersistentCallReport(news))
+            notify(PersistentCallReport(news))
         }
     }
 

@@ -12,7 +12,7 @@ extension ClientConnection {
     ///   - tell: called on the loop, in order; `ended` comes once and last.
     public func serveBoard(
         _ board: String, barrier: ServedBarrier = .fixed(nil), bypassGateway: Bool = false,
-        _ tell: @escaping (BoardNews) -> Void
+        _ notify: @escaping (BoardNews) -> Void
     ) {
         if let former = boards[board] { cancel(former.call) }
         serve("board.run") { [weak self] params, request in
@@ -25,8 +25,8 @@ extension ClientConnection {
         params["barrier"] = barrier.item
         if bypassGateway { params["bypass_gateway"] = true }
         let call = reserve()
-        boards[board] = ServedBoard(call: call, tell: tell)
-        stand(call, "board.serve", params, as: "board \(board)") { [weak self] in self?.board(board, call, $0, tell) }
+        boards[board] = ServedBoard(call: call, notify: notify)
+        stand(call, "board.serve", params, as: "board \(board)") { [weak self] in self?.board(board, call, $0, notify) }
     }
 
     /// Serves a board no longer. Runs that are here, or still come, need their answers.
@@ -42,24 +42,24 @@ extension ClientConnection {
         boards[board]?.isEnding = true
         call("board.unserve", ["board": .string(board)]) { [weak self] _ in
             if self?.boards[board]?.call == served.call { self?.boards[board] = nil }
-            served.tell(.ended(CancellationError()))
+            served.notify(.ended(CancellationError()))
             then()
         }
         // The call above comes first: without any call the connection would be closed.
         cancel(served.call)
     }
 
-    private func board(_ board: String, _ call: Call, _ news: PersistentCallNews, _ tell: (BoardNews) -> Void) {
+    private func board(_ board: String, _ call: Call, _ news: PersistentCallNews, _ notify: (BoardNews) -> Void) {
         switch news {
-        case .granted: tell(.began)
-        case .interrupted(let error): tell(.interrupted(error))
+        case .granted: notify(.began)
+        case .interrupted(let error): notify(.interrupted(error))
         case .ended(let error):
             if boards[board]?.call == call {
                 // An ending board reports its end when the daemon has answered.
                 guard boards[board]?.isEnding == false else { return }
                 boards[board] = nil
             }
-            tell(.ended(error))
+            notify(.ended(error))
         }
     }
 
@@ -70,6 +70,6 @@ extension ClientConnection {
         guard let served = boards[board(job)] else {
             return request.fail(RPCError(.notFound, "this client does not serve board \(board(job))"))
         }
-        served.tell(news(job))
+        served.notify(news(job))
     }
 }

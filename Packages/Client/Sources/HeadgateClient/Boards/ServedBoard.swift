@@ -3,7 +3,7 @@ struct ServedBoard {
     /// The persistent call of the board.
     let call: ClientCall
     /// Reports news of the board to the program.
-    let tell: (BoardNews) -> Void
+    let notify: (BoardNews) -> Void
     /// True once it was ended. Runs that still come are taken.
     var isEnding = false
 }

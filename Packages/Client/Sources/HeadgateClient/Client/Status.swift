@@ -17,15 +17,16 @@ extension ClientConnection {
     ///   - tell: called on the loop, in order; `ended` comes once and last.
     @discardableResult
     public func announce(
-        _ status: ApplicationStatus, deadline: Duration? = nil, _ tell: @escaping (PersistentCallReport) -> Void
+        _ status: ApplicationStatus, deadline: Duration? = nil, _ notify: @escaping (PersistentCallReport) -> Void
     ) -> Call {
         let call = reserve()
-        announce(call, status, deadline: deadline, tell)
+        announce(call, status, deadline: deadline, notify)
         return call
     }
 
     fileprivate func announce(
-        _ call: Call, _ status: ApplicationStatus, deadline: Duration?, _ tell: @escaping (PersistentCallReport) -> Void
+        _ call: Call, _ status: ApplicationStatus, deadline: Duration?,
+        _ notify: @escaping (PersistentCallReport) -> Void
     ) {
         let giveBack: () -> Void = { [weak self] in
             if let former = self?.announcement, former != call { self?.renew(former) }
@@ -35,7 +36,7 @@ extension ClientConnection {
             deadline: deadline, giveBack: giveBack
         ) { [weak self] news in
             self?.note(news, ofAnnouncement: call)
-            tell(PersistentCallReport(news))
+            notify(PersistentCallReport(news))
             guard case .granted = news, status == .exiting else { return }
             self?.cancel(call)
         }

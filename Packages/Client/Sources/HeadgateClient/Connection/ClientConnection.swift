@@ -143,10 +143,10 @@ public final class ClientConnection {
     ///   - giveBack: called before the call ends, if the daemon may grant it although its caller no longer waits.
     func stand(
         _ call: Call, _ method: String, _ params: DataObject, as name: String, deadline: Duration? = nil,
-        mostConflicts: Int = 0, giveBack: @escaping () -> Void = {}, _ tell: @escaping (PersistentCallNews) -> Void
+        mostConflicts: Int = 0, giveBack: @escaping () -> Void = {}, _ notify: @escaping (PersistentCallNews) -> Void
     ) {
         let now = loop.monotonicNow
-        persistentCalls[call.number] = PersistentCall(name: name, tell: tell, giveBack: giveBack)
+        persistentCalls[call.number] = PersistentCall(name: name, notify: notify, giveBack: giveBack)
         let outgoing = OutgoingCall(
             line: ClientConnection.line(call, method, params), isRepeatable: true, isPersistent: true,
             deadline: deadline.map { now + $0.nanoseconds }, mostConflicts: mostConflicts)
@@ -181,7 +181,7 @@ public final class ClientConnection {
         guard let ending = persistentCalls.removeValue(forKey: call.number) else { return }
         if machine.calls[call.number]?.mayBeGrantedYet == true { ending.giveBack() }
         machine.cancelled(call.number, now: loop.monotonicNow)
-        ending.tell(.ended(error))
+        ending.notify(.ended(error))
         settle()
     }
 
@@ -234,8 +234,8 @@ public final class ClientConnection {
             link = nil
             forgetFarewells()
         case .finish(let number, let result): finish(number, result)
-        case .grant(let number, let answer): persistentCalls[number]?.tell(.granted(answer))
-        case .interrupt(let number, let error): persistentCalls[number]?.tell(.interrupted(error))
+        case .grant(let number, let answer): persistentCalls[number]?.notify(.granted(answer))
+        case .interrupt(let number, let error): persistentCalls[number]?.notify(.interrupted(error))
         case .giveBack(let number): persistentCalls[number]?.giveBack()
         case .report(let state): options.onState?(state)
         case .warn(let error): options.onWarning?("\(error); events wait in this process until it can connect")
@@ -259,7 +259,7 @@ public final class ClientConnection {
     private func finish(_ number: CallNumber, _ result: Result<JSONView, ClientError>) {
         if let ended = persistentCalls.removeValue(forKey: number) {
             // Only a failure finishes a persistent call.
-            if case .failure(let error) = result { ended.tell(.ended(error)) }
+            if case .failure(let error) = result { ended.notify(.ended(error)) }
             return
         }
         completions.removeValue(forKey: number)?(result.mapError { $0 })

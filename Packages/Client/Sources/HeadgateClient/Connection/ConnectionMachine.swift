@@ -74,7 +74,7 @@ struct ConnectionMachine<Answer> {
     private var failures = 0
     /// The moment after which the machine begins no further attempt to connect. Nil while it needs none, `Int64.max`
     /// for never.
-    private var patienceEnd: Int64?
+    private var timeLimitEnd: Int64?
     private var wasConnected = false
     /// The state that was reported last.
     private var state: ClientState?
@@ -314,7 +314,7 @@ extension ConnectionMachine {
         isWarned = false
         report(.connected)
         // The time limit of the first connection is met. Later connections have another one.
-        if !wasConnected { patienceEnd = nil }
+        if !wasConnected { timeLimitEnd = nil }
         wasConnected = true
         lastFailure = nil
         phase = .open
@@ -393,8 +393,8 @@ extension ConnectionMachine {
 
     /// Begins to connect, and to measure the time limit.
     private mutating func seekConnection(_ now: Int64) {
-        let patience = wasConnected ? options.reconnectTimeout : options.connectTimeout
-        patienceEnd = end(of: patience, from: now)
+        let timeLimit = wasConnected ? options.reconnectTimeout : options.connectTimeout
+        timeLimitEnd = end(of: timeLimit, from: now)
         attemptAgain()
     }
 
@@ -407,7 +407,7 @@ extension ConnectionMachine {
     /// Notes that the connection works: the next loss is a new one.
     private mutating func noteProgress() {
         failures = 0
-        patienceEnd = nil
+        timeLimitEnd = nil
     }
 
     /// Ends or queues all calls after the loss of the connection.
@@ -427,15 +427,15 @@ extension ConnectionMachine {
     private mutating func retry(_ now: Int64) {
         failures += 1
         guard !table.calls.isEmpty else { return rest() }
-        let patience = patienceEnd ?? end(of: options.reconnectTimeout, from: now)
-        guard now < patience else { return fail() }
-        patienceEnd = patience
-        phase = .waiting(until: min(now + backoff.wait(afterFailures: failures), patience))
+        let timeLimit = timeLimitEnd ?? end(of: options.reconnectTimeout, from: now)
+        guard now < timeLimit else { return fail() }
+        timeLimitEnd = timeLimit
+        phase = .waiting(until: min(now + backoff.wait(afterFailures: failures), timeLimit))
     }
 
     /// Waits for a stopping daemon as for one whose connection was lost, since it may be restarting.
     private mutating func foundStopping(_ cause: String, _ now: Int64) {
-        if !wasConnected { patienceEnd = nil }
+        if !wasConnected { timeLimitEnd = nil }
         wasConnected = true
         couldNotConnect(.cannotConnect(path: path, cause: cause), now: now)
     }
@@ -449,7 +449,7 @@ extension ConnectionMachine {
 
     private mutating func rest() {
         phase = .idle
-        patienceEnd = nil
+        timeLimitEnd = nil
     }
 
     /// Reports a state unless it was reported last. An outage is reported with its first reason.
@@ -467,7 +467,7 @@ extension ConnectionMachine {
         order(.warn(error))
     }
 
-    private func end(of patience: Duration?, from now: Int64) -> Int64 {
-        patience.map { now + $0.nanoseconds } ?? .max
+    private func end(of timeLimit: Duration?, from now: Int64) -> Int64 {
+        timeLimit.map { now + $0.nanoseconds } ?? .max
     }
 }

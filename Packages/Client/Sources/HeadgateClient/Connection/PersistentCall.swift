@@ -34,7 +34,7 @@ enum PersistentCallNews {
 struct PersistentCall {
     /// Names in warnings what the call asks for.
     let name: String
-    let tell: (PersistentCallNews) -> Void
+    let notify: (PersistentCallNews) -> Void
     /// Gives back what the daemon may grant although the caller no longer waits.
     let giveBack: () -> Void
 }

@@ -10,16 +10,16 @@ extension ClientConnection {
     ///   - limit: the greatest number of events in a batch; nil is the dispatcher's own limit.
     ///   - tell: called on the loop, in order; `ended` comes once and last.
     public func subscribe(
-        to dispatcher: String, credit: Int = 1, limit: Int? = nil, _ tell: @escaping (SubscriptionNews) -> Void
+        to dispatcher: String, credit: Int = 1, limit: Int? = nil, _ notify: @escaping (SubscriptionNews) -> Void
     ) {
         if let former = subscriptions[dispatcher] { cancel(former.call) }
         serve("dispatch") { [weak self] params, request in self?.takeBatch(params, request) }
         var params: DataObject = ["id": .string(dispatcher), "credit": .number(DataNumber(credit))]
         params["limit"] = limit.map { .number(DataNumber($0)) }
         let call = reserve()
-        subscriptions[dispatcher] = ClientSubscription(call: call, tell: tell)
+        subscriptions[dispatcher] = ClientSubscription(call: call, notify: notify)
         stand(call, "dispatcher.subscribe", params, as: "the subscription to \(dispatcher)") { [weak self] in
-            self?.subscription(dispatcher, call, $0, tell)
+            self?.subscription(dispatcher, call, $0, notify)
         }
     }
 
@@ -36,7 +36,7 @@ extension ClientConnection {
         subscriptions[dispatcher]?.isEnding = true
         call("dispatcher.unsubscribe", ["id": .string(dispatcher)]) { [weak self] _ in
             if self?.subscriptions[dispatcher]?.call == subscription.call { self?.subscriptions[dispatcher] = nil }
-            subscription.tell(.ended(CancellationError()))
+            subscription.notify(.ended(CancellationError()))
             then()
         }
         // The call above comes first: without any call the connection would be closed.
@@ -44,18 +44,18 @@ extension ClientConnection {
     }
 
     private func subscription(
-        _ dispatcher: String, _ call: Call, _ news: PersistentCallNews, _ tell: (SubscriptionNews) -> Void
+        _ dispatcher: String, _ call: Call, _ news: PersistentCallNews, _ notify: (SubscriptionNews) -> Void
     ) {
         switch news {
-        case .granted: tell(.began)
-        case .interrupted(let error): tell(.interrupted(error))
+        case .granted: notify(.began)
+        case .interrupted(let error): notify(.interrupted(error))
         case .ended(let error):
             if subscriptions[dispatcher]?.call == call {
                 // An ending subscription reports its end when the daemon has answered.
                 guard subscriptions[dispatcher]?.isEnding == false else { return }
                 subscriptions[dispatcher] = nil
             }
-            tell(.ended(error))
+            notify(.ended(error))
         }
     }
 
@@ -67,6 +67,6 @@ extension ClientConnection {
         guard let subscription = subscriptions[batch.dispatcher] else {
             return request.fail(RPCError(.notFound, "no subscription to \(batch.dispatcher)"))
         }
-        subscription.tell(.batch(batch, request))
+        subscription.notify(.batch(batch, request))
     }
 }

@@ -3,7 +3,7 @@ struct ClientSubscription {
     /// The persistent call of the subscription.
     let call: ClientCall
     /// Reports news of the subscription to the program.
-    let tell: (SubscriptionNews) -> Void
+    let notify: (SubscriptionNews) -> Void
     /// True once it was ended. Batches that still come are taken.
     var isEnding = false
 }

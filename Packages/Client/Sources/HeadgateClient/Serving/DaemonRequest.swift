@@ -66,7 +66,7 @@ public final class DaemonRequest {
 
     /// True if the work should be done: the connection of the request is the present one, and the client is not being
     /// closed.
-    var isWanted: Bool {
+    var isAwaited: Bool {
         guard let link, let connection else { return false }
         return connection.wantsWork(of: link)
     }
@@ -98,20 +98,20 @@ struct ServingQueue<Job: Sendable>: Sendable {
 
     /// The jobs. Ends when no more come.
     let tickets: AsyncThrowingStream<Ticket, any Error>
-    private let tell: AsyncThrowingStream<Ticket, any Error>.Continuation
+    private let continuation: AsyncThrowingStream<Ticket, any Error>.Continuation
 
     init() {
-        (tickets, tell) = AsyncThrowingStream.makeStream()
+        (tickets, continuation) = AsyncThrowingStream.makeStream()
     }
 
     /// Adds a job. If the task has ended, the job is given back.
     func put(_ job: Job, _ request: DaemonRequest) {
-        guard case .terminated = tell.yield(Ticket(job: job, request: request)) else { return }
+        guard case .terminated = continuation.yield(Ticket(job: job, request: request)) else { return }
         request.giveBack("the client is closing")
     }
 
     func finish(_ error: any Error) {
-        tell.finish(throwing: error)
+        continuation.finish(throwing: error)
     }
 }
 

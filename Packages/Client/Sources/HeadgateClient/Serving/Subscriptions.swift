@@ -42,7 +42,7 @@ extension HeadgateClient {
                 // The daemon keeps to the credit, but does not count the handlers for batches of a lost connection.
                 if free > 0 { free -= 1 } else { try await group.next() }
                 // The daemon gives a batch of a lost connection to a worker again.
-                guard isWanted(ticket) else {
+                guard isAwaited(ticket) else {
                     free += 1
                     continue
                 }
@@ -56,8 +56,8 @@ extension HeadgateClient {
         try Task.checkCancellation()
     }
 
-    private func isWanted(_ ticket: ServingQueue<DeliveredBatch>.Ticket) -> Bool {
-        guard !ticket.request.isWanted else { return true }
+    private func isAwaited(_ ticket: ServingQueue<DeliveredBatch>.Ticket) -> Bool {
+        guard !ticket.request.isAwaited else { return true }
         ticket.request.drop()
         return false
     }

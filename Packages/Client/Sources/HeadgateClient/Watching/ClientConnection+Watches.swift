@@ -8,30 +8,30 @@ extension ClientConnection {
     ///   - tell: called on the loop, in order; `ended` comes once and last.
     /// - Returns: the call, for ``cancel(_:)``.
     @discardableResult
-    public func watch(_ topics: [WatchTopic]? = nil, _ tell: @escaping (WatchNews) -> Void) -> Call {
+    public func watch(_ topics: [WatchTopic]? = nil, _ notify: @escaping (WatchNews) -> Void) -> Call {
         let call = reserve()
         var params: DataObject = [:]
         params["topics"] = topics.map { .array($0.map { .string($0.rawValue) }) }
-        watches[call.number] = ClientWatch(tell: tell)
-        stand(call, "watch", params, as: "the watch") { [weak self] in self?.watch(call, $0, tell) }
+        watches[call.number] = ClientWatch(notify: notify)
+        stand(call, "watch", params, as: "the watch") { [weak self] in self?.watch(call, $0, notify) }
         return call
     }
 
-    private func watch(_ call: Call, _ news: PersistentCallNews, _ tell: (WatchNews) -> Void) {
+    private func watch(_ call: Call, _ news: PersistentCallNews, _ notify: (WatchNews) -> Void) {
         switch news {
         case .granted(let answer):
             guard let id = answer.member("watch")?.string else {
                 return end(call, ClientError.badAnswer("the result of watch has no id"))
             }
             watches[call.number]?.id = id
-            tell(.began)
+            notify(.began)
         case .interrupted(let error):
             watches[call.number]?.id = nil
-            tell(.interrupted(error))
+            notify(.interrupted(error))
         case .ended(let error):
             let watch = watches.removeValue(forKey: call.number)
             if error is CancellationError { endWatch(watch?.id, call) }
-            tell(.ended(error))
+            notify(.ended(error))
         }
     }
 
@@ -60,6 +60,6 @@ extension ClientConnection {
     /// Passes a notification to its watch.
     func takeChange(_ params: JSONView?) {
         guard let params, let id = params.member("watch")?.string else { return }
-        watches.first { $0.value.id == id }?.value.tell(.changed(params))
+        watches.first { $0.value.id == id }?.value.notify(.changed(params))
     }
 }

@@ -14,7 +14,7 @@ struct ClientWatch {
     /// The daemon's id on the present connection; nil while the daemon does not watch.
     var id: String?
     /// Reports news of the watch to the program.
-    let tell: (WatchNews) -> Void
+    let notify: (WatchNews) -> Void
 }
 
 /// Reports of a watch (Protocol, `watch`; Behaviour B10).

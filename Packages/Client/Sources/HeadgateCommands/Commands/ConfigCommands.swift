@@ -14,14 +14,14 @@ extension Command {
         var params = DataObject()
         params["layer"] = invocation.arguments.value(layer).map { .string($0) }
         let answer = try invocation.ask([Question(method: "config.get", params: params)])[0]
-        if params.isEmpty, !invocation.arguments.has(.json) { try tellWaiting(invocation) }
+        if params.isEmpty, !invocation.arguments.has(.json) { try warnOfWaiting(invocation) }
         let text = IndentedJSON.text(.object(answer))
         try invocation.show(answer, else: invocation.terminal.showsOutput ? PlainText.json(text) : text)
         return .success
     }
 
     /// Prints the settings that take effect at the next start on standard error. The answer has the values in force.
-    private static func tellWaiting(_ invocation: Invocation) throws {
+    private static func warnOfWaiting(_ invocation: Invocation) throws {
         let status = try invocation.ask([Question(method: "status")])[0]
         for warning in SettingsWarnings.ofWaiting(in: status) { invocation.terminal.printError(warning) }
     }
@@ -75,7 +75,7 @@ extension Command {
         let list = changed.map { "changed: \(PlainText.line($0))\n" }.joined()
         try invocation.show(answer, else: changed.isEmpty ? "Nothing has changed.\n" : list)
         // A user who may not ask for the status gets no warnings.
-        if !invocation.arguments.has(.json) { try? tellWaiting(invocation) }
+        if !invocation.arguments.has(.json) { try? warnOfWaiting(invocation) }
         return .success
     }
 

@@ -39,7 +39,7 @@ final class LineSender {
     private var lastLine = 0
 
     /// The time to wait for a daemon that has gone away, unless the caller gives another.
-    static let patience = Duration.seconds(60)
+    static let timeLimit = Duration.seconds(60)
     /// The time between two progress messages, in nanoseconds.
     private static let progressInterval: Int64 = 100_000_000
     /// The longest time until refused events are sent again, in seconds.
@@ -49,7 +49,7 @@ final class LineSender {
     ///   - input: the descriptor of the input; nil for standard input.
     ///   - patience: the time to wait for a daemon that has gone away, or nil to wait for ever.
     init(
-        _ format: LineFormat, of input: Int32? = nil, on loop: EventLoop, patience: Duration? = LineSender.patience,
+        _ format: LineFormat, of input: Int32? = nil, on loop: EventLoop, timeLimit: Duration? = LineSender.timeLimit,
         _ invocation: Invocation
     ) throws {
         self.format = format
@@ -58,7 +58,7 @@ final class LineSender {
         lines = InputLines(dropsUnendedLine: format.syntax == .journal)
         terminal = invocation.terminal
         printsAnswers = invocation.arguments.has(.json)
-        connection = invocation.connection(on: loop, reconnectingFor: patience)
+        connection = invocation.connection(on: loop, reconnectingFor: timeLimit)
         reader = try InputReader(input ?? terminal.input)
     }
 

@@ -45,7 +45,7 @@ private struct Doctor {
 
     /// The path of the configuration in the package.
     private static let usualFile = "/etc/headgate/headgate.json"
-    private static let patience: Int = 5_000
+    private static let timeLimit: Int = 5_000
 
     init(_ invocation: Invocation, file: String?, sends: Bool) {
         self.invocation = invocation
@@ -115,6 +115,6 @@ private struct Doctor {
     }
 
     private func destinations(_ settings: DataObject) -> [Finding] {
-        Destination.all(in: settings).map { $0.finding($0.tried(sending: sends, for: Doctor.patience)) }
+        Destination.all(in: settings).map { $0.finding($0.tried(sending: sends, for: Doctor.timeLimit)) }
     }
 }

@@ -19,7 +19,7 @@ struct RenamedFile {
     private var quiet: (since: Int64, size: Int)?
 
     /// The time without growth after which the file is complete, in nanoseconds.
-    static let patience: Int64 = 2_000_000_000
+    static let quietTime: Int64 = 2_000_000_000
 
     /// Returns true if the file is complete.
     /// - Parameters:
@@ -27,12 +27,12 @@ struct RenamedFile {
     ///   - successor: the last write of the file that now has its name, or nil if it is not known.
     ///   - now: the present time of the monotonic clock, in nanoseconds.
     mutating func isOver(_ shape: FileMetadata, successor: Int? = nil, at now: Int64) -> Bool {
-        if let successor, successor - shape.modified >= Int(RenamedFile.patience) { return true }
+        if let successor, successor - shape.modified >= Int(RenamedFile.quietTime) { return true }
         guard let quiet, quiet.size == shape.size else {
             quiet = (now, shape.size)
             return false
         }
-        return now - quiet.since >= RenamedFile.patience
+        return now - quiet.since >= RenamedFile.quietTime
     }
 }
 
@@ -42,14 +42,14 @@ struct FileFormat: Equatable {
     private(set) var linesWithoutEvent: Int?
 
     /// The number of lines without an event after which the file has another format.
-    static let patience = 100
+    static let mostForeignLines = 100
 
     init(linesWithoutEvent: Int? = 0) {
         self.linesWithoutEvent = linesWithoutEvent
     }
 
     /// True if the file has another format.
-    var isForeign: Bool { (linesWithoutEvent ?? 0) >= FileFormat.patience }
+    var isForeign: Bool { (linesWithoutEvent ?? 0) >= FileFormat.mostForeignLines }
 
     /// True until a line was an event, or the file has another format.
     var isOpen: Bool { linesWithoutEvent != nil && !isForeign }

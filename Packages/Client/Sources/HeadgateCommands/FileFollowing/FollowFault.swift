@@ -25,7 +25,7 @@ struct FollowFault: Error, CustomStringConvertible {
     init(foreign name: String, like line: [UInt8], expected: String) {
         self.init(
             """
-            \(name) has another format: none of its first \(FileFormat.patience) lines is an event
+            \(name) has another format: none of its first \(FileFormat.mostForeignLines) lines is an event
             expected on each line: \(expected)
             found: \(FollowFault.beginning(of: line))
             none of these lines was sent, and the position is unchanged; --logfmt and --line read other formats

@@ -57,7 +57,7 @@ final class Follower {
     /// The longest time until a failed step is repeated, in seconds.
     private static let longestDelay = 5
     /// The time to wait for outstanding answers at the end.
-    private static let endPatience = Duration.seconds(5)
+    private static let endTimeLimit = Duration.seconds(5)
 
     /// - Parameters:
     ///   - state: the path of the position's file, or nil for the usual one.
@@ -286,7 +286,7 @@ final class Follower {
         }
         piece = LineBatch(
             next.lines, of: next.bytes, at: position, format: next.format, endsInLongLine: next.endsInLongLine)
-        if next.hasLongLine { tell("the line is too long", position.offset, next.bytes) }
+        if next.hasLongLine { report("the line is too long", position.offset, next.bytes) }
         wait()
         sendOpen()
         if piece?.isAnswered == true { finish() }
@@ -304,7 +304,7 @@ final class Follower {
             let event = try format.read(line.bytes, id: "\(piece.prefix)-\(offset)", scanner: scanner)
             connection.track(event) { [self] in take($0, of: index) }
         } catch {
-            tell(error.text, offset, line.bytes)
+            report(error.text, offset, line.bytes)
             self.piece?.settle(index)
         }
     }
@@ -318,7 +318,7 @@ final class Follower {
             refusal = error.message
             self.piece?.reopen(index)
         } catch ClientError.refused(let error) where error.lineDecision == .isSkipped {
-            tell(error.message, piece.offset(of: index), piece.lines[index].line.bytes)
+            report(error.message, piece.offset(of: index), piece.lines[index].line.bytes)
             self.piece?.settle(index)
         } catch {
             return end(error)
@@ -346,7 +346,7 @@ final class Follower {
         timer?.arm(after: .zero)
     }
 
-    private func tell(_ text: String, _ offset: Int, _ line: [UInt8]) {
+    private func report(_ text: String, _ offset: Int, _ line: [UInt8]) {
         // For a pipe the line is shown, because its position cannot be looked up.
         terminal.printError(
             spool == nil
@@ -363,7 +363,7 @@ final class Follower {
         spool?.stop()
         guard piece?.isAnswered == false else { return stopAtPosition() }
         timer = LoopTimer(on: loop) { [weak self] in self?.end(nil) }
-        timer?.arm(after: Self.endPatience)
+        timer?.arm(after: Self.endTimeLimit)
     }
 
     /// Stores the position and the file's present shape.

@@ -28,7 +28,7 @@ public enum CommandLineTool {
             }
             return try act(request, on: terminal, builtFrom: commit)
         } catch {
-            return tell(error, on: terminal)
+            return report(error, on: terminal)
         }
     }
 
@@ -51,7 +51,7 @@ public enum CommandLineTool {
     }
 
     /// Prints an error, and returns its exit code.
-    private static func tell(_ error: any Error, on terminal: Terminal) -> ExitCode {
+    private static func report(_ error: any Error, on terminal: Terminal) -> ExitCode {
         switch error {
         case let error as UsageError:
             let topic = error.command.isEmpty ? "" : " \(error.command)"
@@ -107,10 +107,10 @@ struct Invocation {
 
     /// Returns a connection for this run. Its first attempt fails at once if there is no daemon. If the daemon restarts
     /// later, the connection waits as long as `patience`, or for ever if it is nil.
-    func connection(on loop: EventLoop, reconnectingFor patience: Duration?) -> ClientConnection {
+    func connection(on loop: EventLoop, reconnectingFor timeLimit: Duration?) -> ClientConnection {
         var options = ClientOptions()
         options.connectTimeout = .zero
-        options.reconnectTimeout = patience
+        options.reconnectTimeout = timeLimit
         // Commands print their own messages, except for what is refused after a reconnection.
         options.onWarning = nil
         options.onRefusal = { [terminal] in terminal.printError($0) }

@@ -69,11 +69,11 @@ struct Terminal: Sendable {
 
     /// Waits a moment for messages in the background. It must be called before the process ends.
     func finish() {
-        background?.drain(atMost: Terminal.patience)
+        background?.drain(atMost: Terminal.timeLimit)
     }
 
     /// The time to wait for a reader of standard error at the end, in milliseconds.
-    private static let patience = 500
+    private static let timeLimit = 500
 
     /// True if a reader of the output may exist.
     var hasReaders: Bool { readers() }

@@ -31,7 +31,7 @@ final class JournalFollower {
     /// The time between two saves of the position.
     private static let interval = Duration.milliseconds(500)
     /// The time to wait for outstanding answers at the end.
-    private static let endPatience = Duration.seconds(5)
+    private static let endTimeLimit = Duration.seconds(5)
 
     /// - Parameters:
     ///   - matches: the matches of `journalctl`, like `_SYSTEMD_UNIT=nginx.service`.
@@ -43,7 +43,7 @@ final class JournalFollower {
         self.state = FollowState(path: try state ?? FollowDirectory.usualState(of: name))
         loop = try EventLoop()
         (reading, writing) = try JournalFollower.pipe()
-        sender = try LineSender(format, of: reading.number, on: loop, patience: nil, invocation)
+        sender = try LineSender(format, of: reading.number, on: loop, timeLimit: nil, invocation)
     }
 
     private static func pipe() throws(FollowFault) -> (reading: OwnedDescriptor, writing: OwnedDescriptor) {
@@ -138,6 +138,6 @@ final class JournalFollower {
         guard !isStopping else { return sender.stop(nil) }
         isStopping = true
         program?.signal(SIGTERM)
-        timer?.arm(after: Self.endPatience)
+        timer?.arm(after: Self.endTimeLimit)
     }
 }

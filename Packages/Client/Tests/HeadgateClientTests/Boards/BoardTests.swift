@@ -28,9 +28,9 @@ import Testing
             }
             await scene.daemon.wait { $0.requests.count == 1 }
             let texts = ["", #","input":"refuse""#, #","input":"throw""#, #","input":{"a":1},"as_barrier":true"#]
-            for (number, text) in texts.enumerated() { await scene.daemon.tellAll(run(number, "till", text)) }
-            await scene.daemon.tellAll(run(4, "other"))
-            await scene.daemon.tellAll(#"{"jsonrpc":"2.0","id":5,"method":"board.run","params":{}}"#)
+            for (number, text) in texts.enumerated() { await scene.daemon.sendToAll(run(number, "till", text)) }
+            await scene.daemon.sendToAll(run(4, "other"))
+            await scene.daemon.sendToAll(#"{"jsonrpc":"2.0","id":5,"method":"board.run","params":{}}"#)
             await scene.daemon.wait { $0.results.count == 3 && $0.answers.count == 3 }
             let results = await scene.daemon.record.results
             #expect(
@@ -65,7 +65,7 @@ import Testing
             }
             await scene.daemon.wait { $0.requests.count == 1 }
             for (number, input) in ["", #","input":{"n":1}"#, #","input":"throw""#].enumerated() {
-                await scene.daemon.tellAll(
+                await scene.daemon.sendToAll(
                     #"{"jsonrpc":"2.0","id":\#(number),"method":"board.barrier","params":{"board":"till"\#(input)}}"#)
             }
             await scene.daemon.wait { $0.results.count == 2 && $0.answers.count == 1 }
@@ -86,20 +86,22 @@ import Testing
     func servedAgain() async throws {
         try await withDaemon { scene in
             let client = try scene.client()
-            let (news, tell) = AsyncStream.makeStream(of: ServingNews.self)
+            let (news, continuation) = AsyncStream.makeStream(of: ServingNews.self)
             let barrier = BoardBarrier(
                 "login", option: .unique, scope: .global, timeout: .seconds(5), onTimeout: .pass, sticky: .seconds(60))
             let task = Task {
-                try await client.serve("till", barrier: barrier, bypassGateway: true, onNews: { tell.yield($0) }) { _ in
+                try await client.serve(
+                    "till", barrier: barrier, bypassGateway: true, onNews: { continuation.yield($0) }
+                ) { _ in
                     .done
                 }
             }
-            var told = news.makeAsyncIterator()
-            #expect(await told.next() == .began)
+            var reported = news.makeAsyncIterator()
+            #expect(await reported.next() == .began)
             await scene.daemon.kill()
-            #expect(await told.next() == .interrupted(.disconnected))
+            #expect(await reported.next() == .interrupted(.disconnected))
             try await scene.daemon.start()
-            #expect(await told.next() == .began)
+            #expect(await reported.next() == .began)
             let params: DataObject = [
                 "board": "till",
                 "barrier": [
@@ -128,7 +130,7 @@ import Testing
             await scene.daemon.wait { $0.requests.count == 3 }
             #expect(
                 await scene.daemon.record.requests.map(\.method) == ["board.serve", "board.unserve", "board.serve"])
-            await scene.daemon.tellAll(run(1, "till"))
+            await scene.daemon.sendToAll(run(1, "till"))
             await scene.daemon.wait { $0.results.count == 1 }
             #expect(await scene.daemon.record.results == [#"1: {"done":true}"#])
             second.cancel()

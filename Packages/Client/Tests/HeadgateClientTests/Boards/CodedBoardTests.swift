@@ -25,7 +25,7 @@ import Testing
             }
             await scene.daemon.wait { $0.requests.count == 1 }
             for (number, input) in [#"{"item_count":3}"#, #"{"item_count":0}"#, "7"].enumerated() {
-                await scene.daemon.tellAll(
+                await scene.daemon.sendToAll(
                     #"{"jsonrpc":"2.0","id":\#(number),"method":"board.run","params":"#
                         + #"{"board":"till","activation":"a-1","input":\#(input)}}"#)
             }

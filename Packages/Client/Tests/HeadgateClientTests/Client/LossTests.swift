@@ -130,7 +130,7 @@ import Testing
             let client = try scene.client()
             async let first = client.track("x", id: "first")
             await scene.daemon.wait { $0.held == 1 }
-            await scene.daemon.tellAll(#"{"jsonrpc":"2.0","method":"closing","params":{"reason":"shutdown"}}"#)
+            await scene.daemon.sendToAll(#"{"jsonrpc":"2.0","method":"closing","params":{"reason":"shutdown"}}"#)
             await scene.daemon.release()
             #expect(try await first.id == "first")
             try await client.track("x", id: "second")
@@ -196,7 +196,7 @@ import Testing
         try await withDaemon { scene in
             let client = try scene.client()
             try await client.track("x")
-            await scene.daemon.tellAll(#"{"jsonrpc":"2.0","id":"q1","method":"dispatch","params":{}}"#)
+            await scene.daemon.sendToAll(#"{"jsonrpc":"2.0","id":"q1","method":"dispatch","params":{}}"#)
             await scene.daemon.wait { !$0.answers.isEmpty }
             #expect(await scene.daemon.record.answers == ["\"q1\": no method dispatch"])
         }

@@ -66,8 +66,8 @@ struct DataCoderTests {
             "Float": [Float].self, "Decimal": [Decimal].self,
         ]
         let item: DataItem = [.number(DataNumber(unchecked: text))]
-        let wanted: any Decodable.Type = try #require(types[type])
-        expectFault("Index 0", .dataCorrupted) { try decode(wanted, item) }
+        let expected: any Decodable.Type = try #require(types[type])
+        expectFault("Index 0", .dataCorrupted) { try decode(expected, item) }
     }
 
     private func decode<Value: Decodable>(_ type: Value.Type, _ item: DataItem) throws {
@@ -111,9 +111,9 @@ struct DataCoderTests {
     @Test(
         "A date is encoded to the nearest millisecond",
         arguments: [(0.1234, ".123Z"), (0.1236, ".124Z"), (-0.1, ".900Z")])
-    func rounding(seconds: Double, told: String) throws {
+    func rounding(seconds: Double, reported: String) throws {
         let item = try DataCoder().encode([Date(timeIntervalSince1970: seconds)])
-        #expect(item.elements.first?.get(as: String.self)?.hasSuffix(told) == true)
+        #expect(item.elements.first?.get(as: String.self)?.hasSuffix(reported) == true)
     }
 
     @Test("An invalid date is rejected")

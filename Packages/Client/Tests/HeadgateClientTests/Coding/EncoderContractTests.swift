@@ -108,30 +108,30 @@ struct EncoderContractTests {
         expectFault("Index 2.Index 0", .valueNotFound) { try DataCoder().decode(Elements.self, from: [nil, 7, []]) }
     }
 
-    struct Telling: Codable {
+    struct Reporting: Codable {
         static let key = CodingUserInfoKey(rawValue: "told")
 
-        var told: String
+        var reported: String
 
-        init() { told = "" }
+        init() { reported = "" }
 
         init(from decoder: any Decoder) throws {
-            told = Telling.key.flatMap { decoder.userInfo[$0] as? String } ?? "none"
+            reported = Reporting.key.flatMap { decoder.userInfo[$0] as? String } ?? "none"
         }
 
         func encode(to encoder: any Encoder) throws {
             var container = encoder.singleValueContainer()
-            try container.encode(Telling.key.flatMap { encoder.userInfo[$0] as? String })
+            try container.encode(Reporting.key.flatMap { encoder.userInfo[$0] as? String })
         }
     }
 
     @Test("The coder's userInfo is available to types")
     func userInfo() throws {
-        let key = try #require(Telling.key)
+        let key = try #require(Reporting.key)
         let coder = DataCoder(userInfo: [key: "this"])
-        #expect(try coder.encode([Telling()]).json == #"["this"]"#)
-        #expect(try DataCoder().encode([Telling()]).json == "[null]")
-        #expect(try coder.decode([Telling].self, from: [1]).map(\.told) == ["this"])
+        #expect(try coder.encode([Reporting()]).json == #"["this"]"#)
+        #expect(try DataCoder().encode([Reporting()]).json == "[null]")
+        #expect(try coder.decode([Reporting].self, from: [1]).map(\.reported) == ["this"])
     }
 
     struct Free: Codable, Equatable {

@@ -11,7 +11,7 @@ import Testing
     func permanent() {
         var scene = MachineScene()
         scene.call()
-        scene.tell { $0.couldNotConnect(Self.denied, isPermanent: true, now: $1) }
+        scene.apply { $0.couldNotConnect(Self.denied, isPermanent: true, now: $1) }
         #expect(scene.results.map(\.result) == [.failure(Self.denied)])
         #expect(scene.states == [.disconnected(Self.denied), .failed(Self.denied)])
         scene.call()
@@ -25,7 +25,7 @@ import Testing
         scene.open()
         scene.lose()
         scene.passTime()
-        scene.tell { $0.couldNotConnect(Self.denied, isPermanent: true, now: $1) }
+        scene.apply { $0.couldNotConnect(Self.denied, isPermanent: true, now: $1) }
         #expect(scene.results.isEmpty)
         scene.passTime()
         scene.open()
@@ -39,7 +39,7 @@ import Testing
         var scene = MachineScene()
         scene.call()
         for _ in 1...5 {
-            scene.tell { $0.couldNotConnect(.noSocket, now: $1) }
+            scene.apply { $0.couldNotConnect(.noSocket, now: $1) }
             scene.passTime()
         }
         #expect(scene.warnings == [.noSocket])
@@ -51,7 +51,7 @@ import Testing
         #expect(scene.states == [.disconnected(.noSocket), .connected, .disconnected(.disconnected), .connected])
         scene.lose()
         scene.passTime()
-        scene.tell { $0.couldNotConnect(.noSocket, now: $1) }
+        scene.apply { $0.couldNotConnect(.noSocket, now: $1) }
         #expect(scene.warnings.count == 2)
     }
 
@@ -59,7 +59,7 @@ import Testing
     func noWarning() {
         var scene = MachineScene { $0.connectTimeout = .zero }
         scene.call()
-        scene.tell { $0.couldNotConnect(.noSocket, now: $1) }
+        scene.apply { $0.couldNotConnect(.noSocket, now: $1) }
         #expect(scene.warnings.isEmpty && scene.results.count == 1)
     }
 
@@ -88,11 +88,11 @@ import Testing
         scene.call("once", repeatable: false)
         scene.open()
         _ = scene.takeOrders()
-        scene.tell { $0.gotAnonymousError(RPCError(.lineTooLong), now: $1) }
+        scene.apply { $0.gotAnonymousError(RPCError(.lineTooLong), now: $1) }
         #expect(scene.takeOrders() == ["disconnect", "finish 3"])
         scene.passTime()
-        scene.tell { $0.connected(now: $1) }
-        scene.tell { machine, now in
+        scene.apply { $0.connected(now: $1) }
+        scene.apply { machine, now in
             var limits = DaemonLimits()
             limits.lineBytes = 10
             machine.greeted(limits, now: now)
@@ -107,12 +107,12 @@ import Testing
         scene.call()
         for _ in 1...3 {
             scene.open()
-            scene.tell { $0.gotAnonymousError(RPCError(.limit, "too deep"), now: $1) }
+            scene.apply { $0.gotAnonymousError(RPCError(.limit, "too deep"), now: $1) }
             #expect(scene.results.isEmpty)
             scene.passTime()
         }
         scene.open()
-        scene.tell { $0.gotAnonymousError(RPCError(.limit, "too deep"), now: $1) }
+        scene.apply { $0.gotAnonymousError(RPCError(.limit, "too deep"), now: $1) }
         #expect(scene.results.map(\.result) == [.failure(.badAnswer("too deep"))])
     }
 }

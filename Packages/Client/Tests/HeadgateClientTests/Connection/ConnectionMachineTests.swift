@@ -12,9 +12,9 @@ import Testing
         scene.call()
         #expect(scene.takeOrders() == ["connect"])
         scene.call()
-        scene.tell { $0.connected(now: $1) }
+        scene.apply { $0.connected(now: $1) }
         #expect(scene.takeOrders() == ["greet"])
-        scene.tell { $0.greeted(DaemonLimits(), now: $1) }
+        scene.apply { $0.greeted(DaemonLimits(), now: $1) }
         #expect(scene.takeOrders() == ["t1", "t2"])
     }
 
@@ -75,7 +75,7 @@ import Testing
         let call = scene.call()
         scene.open()
         scene.answer(99)
-        scene.tell { $0.cancelled(call, now: $1) }
+        scene.apply { $0.cancelled(call, now: $1) }
         scene.answer(call)
         #expect(scene.results.isEmpty)
         #expect(scene.machine.phase == .open)
@@ -86,7 +86,7 @@ import Testing
         var scene = MachineScene()
         scene.call()
         let second = scene.call()
-        scene.tell { $0.cancelled(second, now: $1) }
+        scene.apply { $0.cancelled(second, now: $1) }
         scene.open()
         #expect(scene.takeOrders() == ["connect", "greet", "t1"])
     }
@@ -98,8 +98,8 @@ import Testing
         scene.call("much too long a line")
         scene.call("[[[]]]")
         scene.call("\"[[[[ \\\" [\"")
-        scene.tell { $0.connected(now: $1) }
-        scene.tell { machine, now in
+        scene.apply { $0.connected(now: $1) }
+        scene.apply { machine, now in
             var limits = DaemonLimits()
             limits.lineBytes = 15
             limits.depth = 2
@@ -129,7 +129,7 @@ import Testing
         scene.call()
         scene.call()
         scene.open()
-        scene.tell { machine, _ in machine.closed() }
+        scene.apply { machine, _ in machine.closed() }
         scene.call()
         #expect(scene.results.map(\.call) == [1, 2, 3])
         #expect(scene.results.allSatisfy { $0.result == .failure(.closed) })

@@ -12,7 +12,7 @@ import Testing
         var written: [(number: CallNumber, text: String)] = []
         var granted: [CallNumber: String] = [:]
         /// The present request of each call.
-        var wanted: [CallNumber: String] = [:]
+        var expected: [CallNumber: String] = [:]
 
         /// Carries out the machine's orders, and the orders that follow from them, as a socket would.
         mutating func follow() {
@@ -25,8 +25,8 @@ import Testing
 
         private mutating func carryOut(_ order: String) {
             switch order {
-            case "connect": scene.tell { $0.connected(now: $1) }
-            case "greet": scene.tell { $0.greeted(DaemonLimits(), now: $1) }
+            case "connect": scene.apply { $0.connected(now: $1) }
+            case "greet": scene.apply { $0.greeted(DaemonLimits(), now: $1) }
             case "disconnect", "leave": (written, granted) = ([], [:])
             case let line where line.hasPrefix("stand"): take(line)
             default: return
@@ -40,16 +40,16 @@ import Testing
 
         mutating func stand() {
             let number = scene.call("stand", persistent: true)
-            wanted[number] = "stand\(number)"
+            expected[number] = "stand\(number)"
         }
 
         mutating func change(_ number: CallNumber, by step: Int) {
-            wanted[number] = "stand\(number) \(step)"
+            expected[number] = "stand\(number) \(step)"
             let line = Array("stand\(number) \(step)\n".utf8)
-            scene.tell { machine, _ in machine.changed(number, to: line) }
+            scene.apply { machine, _ in machine.changed(number, to: line) }
             // The daemon is told of it by another call on this connection.
-            if granted[number] != nil { granted[number] = wanted[number] }
-            written = written.map { $0.number == number ? (number, wanted[number] ?? "") : $0 }
+            if granted[number] != nil { granted[number] = expected[number] }
+            written = written.map { $0.number == number ? (number, expected[number] ?? "") : $0 }
         }
 
         mutating func answer(refusing reason: ErrorReason?) {
@@ -64,10 +64,10 @@ import Testing
         }
 
         mutating func cancel(_ number: CallNumber) {
-            wanted[number] = nil
+            expected[number] = nil
             granted[number] = nil
             written.removeAll { $0.number == number }
-            scene.tell { $0.cancelled(number, now: $1) }
+            scene.apply { $0.cancelled(number, now: $1) }
         }
 
         mutating func lose() {
@@ -84,24 +84,24 @@ import Testing
         var dice = SeededRandom(seed: seed)
         var stage = Stage()
         for step in 1...200 {
-            let number = stage.wanted.keys.sorted().randomElement(using: &dice)
+            let number = stage.expected.keys.sorted().randomElement(using: &dice)
             switch Int.random(in: 0..<12, using: &dice) {
             case 0...1: stage.stand()
             case 2: if let number { stage.change(number, by: step) }
             case 3: if let number { stage.cancel(number) }
             case 4: stage.lose()
-            case 5 where stage.scene.machine.phase == .open: stage.scene.tell { $0.closing(now: $1) }
+            case 5 where stage.scene.machine.phase == .open: stage.scene.apply { $0.closing(now: $1) }
             case 6...9: stage.answer(refusing: [.conflict, .notFound, nil].randomElement(using: &dice) ?? nil)
             default: stage.scene.passTime()
             }
             stage.follow()
         }
-        for _ in 1...1_000 where stage.granted != stage.wanted {
+        for _ in 1...1_000 where stage.granted != stage.expected {
             if stage.written.isEmpty { stage.scene.passTime() } else { stage.answer(refusing: nil) }
             stage.follow()
         }
-        #expect(stage.granted == stage.wanted)
+        #expect(stage.granted == stage.expected)
         #expect(stage.scene.machine.unanswered == (0, 0))
-        #expect(stage.scene.machine.heldBytes == stage.wanted.values.reduce(0) { $0 + $1.utf8.count + 1 })
+        #expect(stage.scene.machine.heldBytes == stage.expected.values.reduce(0) { $0 + $1.utf8.count + 1 })
     }
 }

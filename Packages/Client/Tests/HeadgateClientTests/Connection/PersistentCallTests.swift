@@ -36,7 +36,7 @@ import Testing
     }
 
     @Test("A caller is notified once of a loss, however many attempts to connect fail")
-    func toldOnce() {
+    func reportedOnce() {
         var scene = MachineScene()
         scene.call("watch", persistent: true)
         scene.open()
@@ -45,7 +45,7 @@ import Testing
         _ = scene.takeOrders()
         for _ in 1...5 {
             scene.passTime()
-            scene.tell { $0.couldNotConnect(.noSocket, now: $1) }
+            scene.apply { $0.couldNotConnect(.noSocket, now: $1) }
         }
         #expect(scene.takeOrders() == Array(repeating: "connect", count: 5))
     }
@@ -57,7 +57,7 @@ import Testing
         scene.open()
         scene.answer(1, "w")
         _ = scene.takeOrders()
-        scene.tell { $0.closing(now: $1) }
+        scene.apply { $0.closing(now: $1) }
         #expect(scene.takeOrders() == ["leave", "interrupt 1: \(ClientError.disconnected)"])
         scene.passTime()
         scene.open()
@@ -76,17 +76,17 @@ import Testing
         scene.open()
         for number: CallNumber in 1...3 { scene.answer(number) }
         scene.refuse(4, RPCError(.unauthorized))
-        scene.tell { $0.cancelled(1, now: $1) }
+        scene.apply { $0.cancelled(1, now: $1) }
         #expect(scene.results.map(\.call) == [4])
         scene.lose()
         while scene.results.count == 1 {
             scene.passTime()
-            scene.tell { $0.couldNotConnect(.noSocket, now: $1) }
+            scene.apply { $0.couldNotConnect(.noSocket, now: $1) }
         }
         #expect(scene.results.dropFirst().map(\.call) == [2, 3])
         #expect(scene.results[1].result == .failure(.noSocket))
         scene.call("watch", persistent: true)
-        scene.tell { machine, _ in machine.closed() }
+        scene.apply { machine, _ in machine.closed() }
         #expect(scene.results.last?.result == .failure(.closed))
         #expect(scene.machine.calls.isEmpty)
         #expect(scene.machine.heldBytes == 0)
@@ -165,11 +165,11 @@ import Testing
         var scene = MachineScene()
         scene.call("register", persistent: true)
         scene.open()
-        scene.tell { $0.renewed(1, now: $1) }
+        scene.apply { $0.renewed(1, now: $1) }
         scene.answer(1)
         _ = scene.takeOrders()
-        scene.tell { $0.renewed(1, now: $1) }
-        scene.tell { $0.renewed(1, now: $1) }
+        scene.apply { $0.renewed(1, now: $1) }
+        scene.apply { $0.renewed(1, now: $1) }
         #expect(scene.takeOrders() == ["register1"])
         scene.answer(1, "again")
         #expect(scene.takeOrders() == ["grant 1 again"])
@@ -186,14 +186,14 @@ import Testing
         scene.passTime()
         scene.open()
         for number: CallNumber in 1...2 { scene.refuse(number, RPCError(.conflict)) }
-        scene.tell { $0.cancelled(2, now: $1) }
+        scene.apply { $0.cancelled(2, now: $1) }
         _ = scene.takeOrders()
         scene.lose()
         scene.passTime()
         scene.open()
         #expect(scene.takeOrders() == ["connect", "greet", "register1"])
         scene.refuse(1, RPCError(.conflict))
-        scene.tell { $0.cancelled(1, now: $1) }
+        scene.apply { $0.cancelled(1, now: $1) }
         #expect(scene.machine.nextDeadline == nil)
         #expect(scene.machine.heldBytes == 0)
     }
@@ -205,8 +205,8 @@ import Testing
         scene.open()
         scene.answer(1)
         _ = scene.takeOrders()
-        scene.tell { machine, _ in machine.changed(1, to: Array("register1\nset\n".utf8)) }
-        scene.tell { machine, _ in machine.changed(7, to: []) }
+        scene.apply { machine, _ in machine.changed(1, to: Array("register1\nset\n".utf8)) }
+        scene.apply { machine, _ in machine.changed(7, to: []) }
         #expect(scene.takeOrders().isEmpty)
         scene.lose()
         scene.passTime()
@@ -215,11 +215,11 @@ import Testing
             scene.takeOrders() == ["interrupt 1: \(ClientError.disconnected)", "connect", "greet", "register1\nset"])
         #expect(scene.machine.unanswered == (1, 14))
         // Before the answer has come.
-        scene.tell { machine, _ in machine.changed(1, to: Array("register1\n".utf8)) }
+        scene.apply { machine, _ in machine.changed(1, to: Array("register1\n".utf8)) }
         #expect(scene.machine.unanswered == (1, 10))
         scene.answer(1)
         #expect(scene.machine.unanswered == (0, 0))
-        scene.tell { $0.cancelled(1, now: $1) }
+        scene.apply { $0.cancelled(1, now: $1) }
         #expect(scene.machine.heldBytes == 0)
     }
 
@@ -241,9 +241,9 @@ import Testing
     func lines() {
         var scene = MachineScene()
         scene.call("register", persistent: true)
-        scene.tell { machine, _ in machine.changed(1, to: Array("0123456789\n0123456789\n".utf8)) }
-        scene.tell { $0.connected(now: $1) }
-        scene.tell { machine, now in
+        scene.apply { machine, _ in machine.changed(1, to: Array("0123456789\n0123456789\n".utf8)) }
+        scene.apply { $0.connected(now: $1) }
+        scene.apply { machine, now in
             var limits = DaemonLimits()
             limits.lineBytes = 10
             machine.greeted(limits, now: now)

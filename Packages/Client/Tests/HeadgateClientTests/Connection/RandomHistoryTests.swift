@@ -20,7 +20,7 @@ import Testing
             case 4...6 where !unanswered.isEmpty:
                 scene.answer(unanswered.remove(at: Int.random(in: 0..<unanswered.count, using: &dice)))
             case 7 where scene.machine.phase == .open || scene.machine.phase == .draining: scene.lose()
-            case 8 where scene.machine.phase == .open: scene.tell { $0.closing(now: $1) }
+            case 8 where scene.machine.phase == .open: scene.apply { $0.closing(now: $1) }
             default: scene.passTime()
             }
             follow(&scene, &stored, &unanswered)
@@ -39,10 +39,10 @@ import Testing
             switch order {
             case "connect":
                 unanswered = []
-                scene.tell { $0.connected(now: $1) }
+                scene.apply { $0.connected(now: $1) }
                 follow(&scene, &stored, &unanswered)
             case "greet":
-                scene.tell { $0.greeted(DaemonLimits(), now: $1) }
+                scene.apply { $0.greeted(DaemonLimits(), now: $1) }
                 follow(&scene, &stored, &unanswered)
             case "disconnect", "leave": unanswered = []
             case let line where line.hasPrefix("t"):

@@ -57,7 +57,7 @@ import Testing
         scene.call()
         var longest: Int64 = 50_000_000
         for _ in 1...12 {
-            scene.tell { $0.couldNotConnect(.noSocket, now: $1) }
+            scene.apply { $0.couldNotConnect(.noSocket, now: $1) }
             let wait = (scene.machine.nextDeadline ?? 0) - scene.now
             #expect((longest / 2...longest).contains(wait))
             longest = min(longest * 2, 5_000_000_000)
@@ -140,7 +140,7 @@ import Testing
         var scene = MachineScene { $0.connectTimeout = .zero }
         scene.call()
         scene.call()
-        scene.tell { $0.couldNotConnect(.noSocket, now: $1) }
+        scene.apply { $0.couldNotConnect(.noSocket, now: $1) }
         #expect(scene.results.map(\.result) == [.failure(.noSocket), .failure(.noSocket)])
         _ = scene.takeOrders()
         scene.call()
@@ -153,7 +153,7 @@ import Testing
         let start = scene.now
         scene.call()
         while scene.results.isEmpty {
-            scene.tell { $0.couldNotConnect(.noSocket, now: $1) }
+            scene.apply { $0.couldNotConnect(.noSocket, now: $1) }
             scene.passTime()
         }
         #expect(scene.now - start == 400_000_000)
@@ -172,7 +172,7 @@ import Testing
         #expect(scene.results.isEmpty)
         while scene.results.isEmpty {
             scene.passTime()
-            scene.tell { $0.couldNotConnect(.noSocket, now: $1) }
+            scene.apply { $0.couldNotConnect(.noSocket, now: $1) }
         }
         #expect(scene.results[0].result == .failure(.noSocket))
 
@@ -189,7 +189,7 @@ import Testing
     func deadlineWithoutConnection() {
         var scene = MachineScene()
         scene.call(within: 1_000)
-        scene.tell { $0.couldNotConnect(.noSocket, now: $1) }
+        scene.apply { $0.couldNotConnect(.noSocket, now: $1) }
         scene.passTime()
         #expect(scene.results[0].result == .failure(.noSocket))
         scene.passTime()
@@ -200,7 +200,7 @@ import Testing
     func deafDaemon() {
         var scene = MachineScene()
         scene.call()
-        scene.tell { $0.connected(now: $1) }
+        scene.apply { $0.connected(now: $1) }
         _ = scene.takeOrders()
         scene.passTime()
         #expect(scene.takeOrders() == ["disconnect"])

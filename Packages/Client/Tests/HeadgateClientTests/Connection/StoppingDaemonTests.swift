@@ -11,7 +11,7 @@ import Testing
         scene.call()
         scene.call()
         scene.open()
-        scene.tell { $0.closing(now: $1) }
+        scene.apply { $0.closing(now: $1) }
         scene.call()
         _ = scene.takeOrders()
         scene.answer(1)
@@ -30,7 +30,7 @@ import Testing
         scene.open()
         scene.answer(1)
         _ = scene.takeOrders()
-        scene.tell { $0.closing(now: $1) }
+        scene.apply { $0.closing(now: $1) }
         #expect(scene.takeOrders() == ["leave"])
         #expect(scene.machine.phase == .idle)
     }
@@ -68,13 +68,13 @@ import Testing
             $0.reconnectTimeout = .seconds(10)
         }
         let former = scene.call()
-        scene.tell { $0.connected(now: $1) }
-        scene.tell { $0.greetingRefused(RPCError(.shuttingDown), now: $1) }
-        scene.tell { $0.cancelled(former, now: $1) }
+        scene.apply { $0.connected(now: $1) }
+        scene.apply { $0.greetingRefused(RPCError(.shuttingDown), now: $1) }
+        scene.apply { $0.cancelled(former, now: $1) }
         scene.passTime()
         #expect(scene.machine.phase == .idle)
         scene.call()
-        scene.tell { $0.couldNotConnect(.noSocket, now: $1) }
+        scene.apply { $0.couldNotConnect(.noSocket, now: $1) }
         scene.passTime()
         scene.open()
         #expect(scene.results.isEmpty && scene.takeOrders().suffix(3) == ["connect", "greet", "t2"])
@@ -88,8 +88,8 @@ import Testing
     func greetingRefusedForNow(reason: ErrorReason) {
         var scene = MachineScene()
         scene.call()
-        scene.tell { $0.connected(now: $1) }
-        scene.tell { $0.gotAnonymousError(RPCError(reason), now: $1) }
+        scene.apply { $0.connected(now: $1) }
+        scene.apply { $0.gotAnonymousError(RPCError(reason), now: $1) }
         #expect(scene.takeOrders() == ["connect", "greet", "disconnect"])
         scene.passTime()
         #expect(scene.takeOrders() == ["connect"])
@@ -103,12 +103,12 @@ import Testing
             $0.reconnectTimeout = .seconds(5)
         }
         scene.call()
-        scene.tell { $0.connected(now: $1) }
-        scene.tell { $0.closing(now: $1) }
+        scene.apply { $0.connected(now: $1) }
+        scene.apply { $0.closing(now: $1) }
         #expect(scene.takeOrders() == ["connect", "greet", "disconnect"])
         scene.passTime()
-        scene.tell { $0.connected(now: $1) }
-        scene.tell { $0.greetingRefused(RPCError(.shuttingDown), now: $1) }
+        scene.apply { $0.connected(now: $1) }
+        scene.apply { $0.greetingRefused(RPCError(.shuttingDown), now: $1) }
         scene.passTime()
         scene.open()
         #expect(scene.takeOrders() == ["connect", "greet", "disconnect", "connect", "greet", "t1"])
@@ -120,8 +120,8 @@ import Testing
         var scene = MachineScene()
         scene.call()
         scene.call()
-        scene.tell { $0.connected(now: $1) }
-        scene.tell { $0.greetingRefused(RPCError(.conflict), now: $1) }
+        scene.apply { $0.connected(now: $1) }
+        scene.apply { $0.greetingRefused(RPCError(.conflict), now: $1) }
         #expect(scene.results.compactMap(\.result.refusal?.reason) == [.conflict, .conflict])
         #expect(scene.takeOrders() == ["connect", "greet", "disconnect", "finish 1", "finish 2"])
         #expect(scene.machine.phase == .idle)
@@ -131,7 +131,7 @@ import Testing
     func lostWhileGreeting() {
         var scene = MachineScene { $0.connectTimeout = .zero }
         scene.call()
-        scene.tell { $0.connected(now: $1) }
+        scene.apply { $0.connected(now: $1) }
         scene.lose()
         guard case .failure(.cannotConnect) = scene.results[0].result else {
             Issue.record("\(scene.results)")
@@ -145,7 +145,7 @@ import Testing
         scene.call()
         scene.call()
         scene.open()
-        scene.tell { $0.gotNonsense("what", now: $1) }
+        scene.apply { $0.gotNonsense("what", now: $1) }
         #expect(scene.results.map(\.result) == [.failure(.badAnswer("what"))])
         _ = scene.takeOrders()
         scene.passTime()

@@ -17,25 +17,25 @@ import Testing
     @Test("D11: a daemon that stops gets its answers first")
     func answersFirst() {
         var scene = scene()
-        scene.tell { machine, _ in machine.requestCame() }
-        scene.tell { machine, _ in machine.requestCame() }
-        scene.tell { $0.closing(now: $1) }
-        scene.tell { $0.requestAnswered(now: $1) }
+        scene.apply { machine, _ in machine.requestCame() }
+        scene.apply { machine, _ in machine.requestCame() }
+        scene.apply { $0.closing(now: $1) }
+        scene.apply { $0.requestAnswered(now: $1) }
         #expect(scene.takeOrders().isEmpty)
-        scene.tell { $0.requestAnswered(now: $1) }
+        scene.apply { $0.requestAnswered(now: $1) }
         #expect(scene.takeOrders() == ["leave", "interrupt 1: \(ClientError.disconnected)"])
     }
 
     @Test("The next connection does not wait for requests of a lost one")
     func forgotten() {
         var scene = scene()
-        scene.tell { machine, _ in machine.requestCame() }
+        scene.apply { machine, _ in machine.requestCame() }
         scene.lose()
         scene.passTime()
         scene.open()
         scene.answer(1, "{}")
         _ = scene.takeOrders()
-        scene.tell { $0.closing(now: $1) }
+        scene.apply { $0.closing(now: $1) }
         #expect(scene.takeOrders() == ["leave", "interrupt 1: \(ClientError.disconnected)"])
     }
 }

@@ -41,7 +41,7 @@ import Testing
             await scene.daemon.wait { $0.requests.count == 1 }
             let texts = ["print", "throw", "kill"].map { event($0, #"{"label_text":"\#($0)"}"#) }
             let events = (texts + [event("other", #"{"labelText":"x"}"#)]).joined(separator: ",")
-            await scene.daemon.tellAll(
+            await scene.daemon.sendToAll(
                 #"{"jsonrpc":"2.0","id":1,"method":"dispatch","params":"#
                     + #"{"dispatcher":"jobs","batch":"b","attempt":1,"events":[\#(events)]}}"#)
             await scene.daemon.wait { $0.results.count == 1 }

@@ -8,8 +8,8 @@ actor Subscriber {
     private lazy var connection = ClientConnection(
         to: path, as: ClientIdentity(name: "test", version: ""), options: options, on: loop)
     private let options: ClientOptions
-    private let told: AsyncStream<String>
-    private let tell: AsyncStream<String>.Continuation
+    private let reported: AsyncStream<String>
+    private let continuation: AsyncStream<String>.Continuation
     private var requests: [String: DaemonRequest] = [:]
 
     init(_ path: String) throws {
@@ -19,7 +19,7 @@ actor Subscriber {
         self.path = path
         self.options = options
         loop = try EventLoop.onNewThread(named: "subscriber")
-        (told, tell) = AsyncStream.makeStream()
+        (reported, continuation) = AsyncStream.makeStream()
     }
 
     nonisolated var unownedExecutor: UnownedSerialExecutor {
@@ -31,7 +31,7 @@ actor Subscriber {
     }
 
     func unsubscribe(from dispatcher: String) {
-        connection.unsubscribe(from: dispatcher) { [tell] in tell.yield("left") }
+        connection.unsubscribe(from: dispatcher) { [continuation] in continuation.yield("left") }
     }
 
     /// Answers for a batch: `nil` is an error.
@@ -47,20 +47,20 @@ actor Subscriber {
 
     /// Waits for the next report, and returns it.
     func next() async -> String? {
-        var iterator = told.makeAsyncIterator()
+        var iterator = reported.makeAsyncIterator()
         return await iterator.next()
     }
 
     private func take(_ news: SubscriptionNews) {
         switch news {
-        case .began: tell.yield("began")
+        case .began: continuation.yield("began")
         case .batch(let batch, let request):
             requests[batch.id] = request
             let ids = batch.events.compactMap { $0.get(key: "id", as: String.self) }
-            tell.yield(
+            continuation.yield(
                 "batch \(batch.id) of \(batch.dispatcher), attempt \(batch.attempt): \(ids.joined(separator: " "))")
-        case .interrupted(let error): tell.yield("interrupted: \(error)")
-        case .ended(let error): tell.yield("ended: \(error)")
+        case .interrupted(let error): continuation.yield("interrupted: \(error)")
+        case .ended(let error): continuation.yield("ended: \(error)")
         }
     }
 }

@@ -20,7 +20,7 @@ import Testing
             let asked = await scene.daemon.record.requests
             #expect(asked.map(\.method) == ["dispatcher.subscribe"])
             #expect(asked[0].params == ["id": "jobs", "credit": 3, "limit": 7])
-            for number in 1...3 { await scene.daemon.tellAll(dispatch(number, "jobs", "x\(number)")) }
+            for number in 1...3 { await scene.daemon.sendToAll(dispatch(number, "jobs", "x\(number)")) }
             for number in 1...3 {
                 #expect(await subscriber.next() == "batch x\(number) of jobs, attempt 2: a b")
             }
@@ -41,9 +41,10 @@ import Testing
             let subscriber = try Subscriber(scene.daemon.path)
             await subscriber.subscribe(to: "jobs")
             #expect(await subscriber.next() == "began")
-            await scene.daemon.tellAll(dispatch(1, "others", "x"))
-            await scene.daemon.tellAll(#"{"jsonrpc":"2.0","id":2,"method":"dispatch","params":{"dispatcher":"jobs"}}"#)
-            await scene.daemon.tellAll(#"{"jsonrpc":"2.0","id":3,"method":"dance"}"#)
+            await scene.daemon.sendToAll(dispatch(1, "others", "x"))
+            await scene.daemon.sendToAll(
+                #"{"jsonrpc":"2.0","id":2,"method":"dispatch","params":{"dispatcher":"jobs"}}"#)
+            await scene.daemon.sendToAll(#"{"jsonrpc":"2.0","id":3,"method":"dance"}"#)
             await scene.daemon.wait { $0.answers.count == 3 }
             #expect(
                 await scene.daemon.record.answers == [
@@ -59,14 +60,14 @@ import Testing
             let subscriber = try Subscriber(scene.daemon.path)
             await subscriber.subscribe(to: "jobs")
             #expect(await subscriber.next() == "began")
-            await scene.daemon.tellAll(dispatch(1, "jobs", "x"))
+            await scene.daemon.sendToAll(dispatch(1, "jobs", "x"))
             #expect(await subscriber.next() == "batch x of jobs, attempt 2: a b")
             await scene.daemon.kill()
             #expect(await subscriber.next() == "interrupted: \(ClientError.disconnected)")
             try await scene.daemon.start()
             #expect(await subscriber.next() == "began")
             await subscriber.answer("x")
-            await scene.daemon.tellAll(dispatch(2, "jobs", "y"))
+            await scene.daemon.sendToAll(dispatch(2, "jobs", "y"))
             #expect(await subscriber.next() == "batch y of jobs, attempt 2: a b")
             await subscriber.answer("y")
             await scene.daemon.wait { $0.results.count == 1 }
@@ -85,7 +86,7 @@ import Testing
             await subscriber.unsubscribe(from: "jobs")
             await scene.daemon.wait { $0.held == 1 }
             #expect(await scene.daemon.record.requests.map(\.method).last == "dispatcher.unsubscribe")
-            await scene.daemon.tellAll(dispatch(1, "jobs", "x"))
+            await scene.daemon.sendToAll(dispatch(1, "jobs", "x"))
             #expect(await subscriber.next() == "batch x of jobs, attempt 2: a b")
             await subscriber.answer("x")
             await scene.daemon.release()
@@ -124,11 +125,11 @@ import Testing
             await subscriber.subscribe(to: "jobs")
             await scene.daemon.wait { $0.held == 2 }
             await scene.daemon.release()
-            for told in ["ended: \(CancellationError())", "left", "began"] {
-                #expect(await subscriber.next() == told)
+            for reported in ["ended: \(CancellationError())", "left", "began"] {
+                #expect(await subscriber.next() == reported)
             }
-            await scene.daemon.tellAll(dispatch(1, "jobs", "x"))
-            await scene.daemon.tellAll(#"{"jsonrpc":"2.0","id":2,"method":"dance"}"#)
+            await scene.daemon.sendToAll(dispatch(1, "jobs", "x"))
+            await scene.daemon.sendToAll(#"{"jsonrpc":"2.0","id":2,"method":"dance"}"#)
             await scene.daemon.wait { $0.answers.last == "2: no method dance" }
             try #require(await scene.daemon.record.answers.count == 1)
             #expect(await subscriber.next() == "batch x of jobs, attempt 2: a b")

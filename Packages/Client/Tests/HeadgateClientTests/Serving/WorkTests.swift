@@ -29,7 +29,7 @@ import Testing
             }
             await scene.daemon.wait { $0.requests.count == 1 }
             for (number, batch) in ["good", "bad", "mixed"].enumerated() {
-                await scene.daemon.tellAll(dispatch(number, batch))
+                await scene.daemon.sendToAll(dispatch(number, batch))
             }
             await scene.daemon.wait { $0.results.count == 2 && $0.answers.count == 1 }
             #expect(await Set(scene.daemon.record.results) == ["0: {}", #"2: {"outcomes":{"a":"retry"}}"#])
@@ -62,7 +62,7 @@ import Testing
             }
             await scene.daemon.wait { $0.requests.count == 1 }
             for (number, batch) in ["first", "stale", "stale too"].enumerated() {
-                await scene.daemon.tellAll(dispatch(number, batch))
+                await scene.daemon.sendToAll(dispatch(number, batch))
             }
             while await course.steps.isEmpty { await Task.yield() }
             try await client.ping()
@@ -70,7 +70,7 @@ import Testing
             for await _ in losses { break }
             try await scene.daemon.start()
             await scene.daemon.wait { $0.requests.filter { $0.method == "dispatcher.subscribe" }.count == 2 }
-            await scene.daemon.tellAll(dispatch(9, "fresh"))
+            await scene.daemon.sendToAll(dispatch(9, "fresh"))
             try await client.ping()
             opener.finish()
             await scene.daemon.wait { !$0.results.isEmpty }
@@ -94,8 +94,8 @@ import Testing
                 }
             }
             await scene.daemon.wait { $0.requests.count == 1 }
-            await scene.daemon.tellAll(dispatch(1, "bad"))
-            await scene.daemon.tellAll(dispatch(2, "long"))
+            await scene.daemon.sendToAll(dispatch(1, "bad"))
+            await scene.daemon.sendToAll(dispatch(2, "long"))
             await scene.daemon.wait { $0.answers.count == 2 }
             let answers = await scene.daemon.record.answers.sorted()
             #expect(answers[0].utf8.count < 10_000 && answers[0].hasSuffix("…"))
@@ -112,8 +112,8 @@ import Testing
             let client = try scene.client()
             let task = Task { try await client.work(for: "jobs") { _ in [:] } }
             await scene.daemon.wait { $0.requests.count == 1 }
-            await scene.daemon.tellAll(#"{"jsonrpc":"2.0","id":7,"method":"dispatch","params":[1]}"#)
-            await scene.daemon.tellAll(dispatch(8, "sound"))
+            await scene.daemon.sendToAll(#"{"jsonrpc":"2.0","id":7,"method":"dispatch","params":[1]}"#)
+            await scene.daemon.sendToAll(dispatch(8, "sound"))
             await scene.daemon.wait { $0.answers.count == 1 && $0.results.count == 1 }
             #expect(await scene.daemon.record.answers == ["7: params: must be an object"])
             #expect(await scene.daemon.record.connections == 1)
@@ -138,11 +138,11 @@ import Testing
                 }
             }
             await scene.daemon.wait { $0.requests.count == 1 }
-            await scene.daemon.tellAll(dispatch(1, "first"))
+            await scene.daemon.sendToAll(dispatch(1, "first"))
             while await course.steps.isEmpty { await Task.yield() }
             async let left = client.close(within: .seconds(240))
             await scene.daemon.wait { $0.requests.last?.method == "dispatcher.unsubscribe" }
-            await scene.daemon.tellAll(dispatch(2, "late"))
+            await scene.daemon.sendToAll(dispatch(2, "late"))
             opener.finish()
             #expect(await left == 0)
             await #expect(throws: ClientError.closed) { try await task.value }
@@ -166,20 +166,20 @@ import Testing
                 }
             }
             await scene.daemon.wait { $0.requests.count == 1 }
-            await scene.daemon.tellAll(dispatch(1, "closes"))
+            await scene.daemon.sendToAll(dispatch(1, "closes"))
             await #expect(throws: ClientError.closed) { try await task.value }
             let another = try scene.client()
             let (endless, _) = AsyncStream.makeStream(of: Void.self)
-            let (began, tell) = AsyncStream.makeStream(of: Void.self)
+            let (began, continuation) = AsyncStream.makeStream(of: Void.self)
             let stuck = Task {
                 try await another.work(for: "jobs") { _ in
-                    tell.yield()
+                    continuation.yield()
                     for await _ in endless {}
                     return [:]
                 }
             }
             await scene.daemon.wait { $0.requests.last?.connection == 2 }
-            await scene.daemon.tellAll(dispatch(1, "stuck"))
+            await scene.daemon.sendToAll(dispatch(1, "stuck"))
             for await _ in began { break }
             #expect(await another.close(within: .milliseconds(20)) == 0)
             _ = try? await stuck.value
@@ -210,7 +210,7 @@ import Testing
             }
             await scene.daemon.wait { $0.requests.count == 1 }
             for (number, batch) in ["first", "second", "third"].enumerated() {
-                await scene.daemon.tellAll(dispatch(number, batch))
+                await scene.daemon.sendToAll(dispatch(number, batch))
             }
             // What came before the answer is here.
             try await client.ping()
@@ -245,11 +245,11 @@ import Testing
             await #expect(throws: conflict) { try await client.work(for: "jobs") { _ in [:] } }
             first.cancel()
             await #expect(throws: CancellationError.self) { try await first.value }
-            let (news, tell) = AsyncStream.makeStream(of: ServingNews.self)
-            let second = Task { try await client.work(for: "jobs", onNews: { tell.yield($0) }) { _ in [:] } }
-            var told = news.makeAsyncIterator()
-            #expect(await told.next() == .began)
-            await scene.daemon.tellAll(dispatch(1, "x"))
+            let (news, continuation) = AsyncStream.makeStream(of: ServingNews.self)
+            let second = Task { try await client.work(for: "jobs", onNews: { continuation.yield($0) }) { _ in [:] } }
+            var reported = news.makeAsyncIterator()
+            #expect(await reported.next() == .began)
+            await scene.daemon.sendToAll(dispatch(1, "x"))
             await scene.daemon.wait { $0.results.count == 1 }
             #expect(await scene.daemon.record.results == ["1: {}"])
             second.cancel()

@@ -39,7 +39,7 @@ struct MachineScene {
     }
 
     /// Passes a fact to the machine, and records its orders.
-    mutating func tell(_ fact: (inout Machine, Int64) -> Void) {
+    mutating func apply(_ fact: (inout Machine, Int64) -> Void) {
         fact(&machine, now)
         drain()
     }
@@ -52,27 +52,27 @@ struct MachineScene {
 
     /// Connects and greets, from the moment that `connect` was ordered.
     mutating func open() {
-        tell { $0.connected(now: $1) }
-        tell { $0.greeted(DaemonLimits(), now: $1) }
+        apply { $0.connected(now: $1) }
+        apply { $0.greeted(DaemonLimits(), now: $1) }
     }
 
     mutating func answer(_ number: CallNumber, _ answer: String = "fine") {
-        tell { $0.answered(number, .success(answer), now: $1) }
+        apply { $0.answered(number, .success(answer), now: $1) }
     }
 
     mutating func refuse(_ number: CallNumber, _ error: RPCError) {
-        tell { $0.answered(number, .failure(error), now: $1) }
+        apply { $0.answered(number, .failure(error), now: $1) }
     }
 
     mutating func lose() {
-        tell { $0.disconnected(now: $1) }
+        apply { $0.disconnected(now: $1) }
     }
 
     /// Advances the time to the machine's next deadline.
     mutating func passTime() {
         guard let deadline = machine.nextDeadline else { return }
         now = max(now, deadline)
-        tell { $0.timePassed(now: $1) }
+        apply { $0.timePassed(now: $1) }
     }
 
     private mutating func drain() {

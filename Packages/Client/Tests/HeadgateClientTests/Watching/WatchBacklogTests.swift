@@ -13,17 +13,17 @@ import Testing
         OutcomeCounts(["dispatcher": .string(id), "delivered": .number(DataNumber(delivered))])
     }
 
-    private func told(_ updates: WatchUpdate...) -> [WatchUpdate] {
+    private func reported(_ updates: WatchUpdate...) -> [WatchUpdate] {
         var backlog = WatchBacklog()
         for update in updates { backlog.add(update) }
-        var told: [WatchUpdate] = []
-        while let update = backlog.next() { told.append(update) }
-        return told
+        var reported: [WatchUpdate] = []
+        while let update = backlog.next() { reported.append(update) }
+        return reported
     }
 
     @Test("Each topic is reported once, with the latest state of each entry, in the order in which the topics came")
     func latest() {
-        let updates = told(
+        let updates = reported(
             .began, .dispatchers([dispatcher("a"), dispatcher("b")], removed: []), .clients([]),
             .dispatchers([dispatcher("c"), dispatcher("a", sent: 7)], removed: []))
         #expect(
@@ -45,7 +45,9 @@ import Testing
         #expect(backlog.next() == .dispatchers([], removed: ["b"]))
         let barrier = ListedBarrier(["id": "door"])
         #expect(
-            told(.barriers([barrier], removed: []), .barriers([], removed: ["door"])) == [.barriers([], removed: [])])
+            reported(.barriers([barrier], removed: []), .barriers([], removed: ["door"])) == [
+                .barriers([], removed: [])
+            ])
         backlog.add(.barriers([barrier], removed: []))
         _ = backlog.next()
         backlog.add(.barriers([], removed: ["door"]))
@@ -56,7 +58,7 @@ import Testing
     func sums() {
         let client = ListedClient(["session": "1"])
         #expect(
-            told(
+            reported(
                 .outcomes([outcome("a", delivered: 1)]), .clients([]),
                 .outcomes([outcome("b", delivered: 5), outcome("a", delivered: 2)]), .clients([client]))
                 == [.outcomes([outcome("a", delivered: 3), outcome("b", delivered: 5)]), .clients([client])])
@@ -66,12 +68,12 @@ import Testing
     func interrupted() {
         let news: WatchUpdate = .dispatchers([dispatcher("a")], removed: [])
         #expect(
-            told(.began, news, .interrupted(.disconnected), .began, news, .interrupted(.closed))
+            reported(.began, news, .interrupted(.disconnected), .began, news, .interrupted(.closed))
                 == [.interrupted(.closed)])
         #expect(
-            told(.began, news, .interrupted(.disconnected), .began, news)
+            reported(.began, news, .interrupted(.disconnected), .began, news)
                 == [.interrupted(.disconnected), .began, news])
-        #expect(told(.outcomes([]), .began) == [.began])
+        #expect(reported(.outcomes([]), .began) == [.began])
     }
 
     @Test("The memory is bounded by the number of entries, not by the number of changes")

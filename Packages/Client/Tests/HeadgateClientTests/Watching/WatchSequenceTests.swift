@@ -22,16 +22,16 @@ import Testing
             var updates = client.watch([.dispatchers, .clients]).makeAsyncIterator()
             #expect(try await updates.next() == .began)
             #expect(await scene.daemon.record.requests[0].params == ["topics": ["dispatchers", "clients"]])
-            await scene.daemon.tellAll(
+            await scene.daemon.sendToAll(
                 #"{"jsonrpc":"2.0","method":"changed","params":{"watch":"w1","topic":"weather"}}"#)
-            await scene.daemon.tellAll(change("w1", "a"))
+            await scene.daemon.sendToAll(change("w1", "a"))
             #expect(try await updates.next() == .dispatchers([dispatcher("a")], removed: []))
             await scene.daemon.kill()
             #expect(try await updates.next() == .interrupted(.disconnected))
             await scene.daemon.answer("watch", with: ["watch": "w2"])
             try await scene.daemon.start()
             #expect(try await updates.next() == .began)
-            await scene.daemon.tellAll(change("w2", "b"))
+            await scene.daemon.sendToAll(change("w2", "b"))
             #expect(try await updates.next() == .dispatchers([dispatcher("b")], removed: []))
             await client.close()
             await #expect(throws: ClientError.closed) { try await updates.next() }
@@ -46,7 +46,7 @@ import Testing
             let client = try scene.client()
             var updates = client.watch().makeAsyncIterator()
             #expect(try await updates.next() == .began)
-            for id in ["a", "b", "a"] { await scene.daemon.tellAll(change("w1", id)) }
+            for id in ["a", "b", "a"] { await scene.daemon.sendToAll(change("w1", id)) }
             // Its answer comes behind them.
             try await client.ping()
             #expect(try await updates.next() == .dispatchers([dispatcher("a"), dispatcher("b")], removed: []))

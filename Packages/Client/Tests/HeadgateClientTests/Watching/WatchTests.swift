@@ -20,7 +20,7 @@ import Testing
             #expect(asked.map(\.method) == ["watch"])
             #expect(asked[0].params == ["topics": ["dispatchers", "clients"]])
             for line in [change("w2", 0), #"{"jsonrpc":"2.0","method":"changed"}"#, change("w1", 1), change("w1", 2)] {
-                await scene.daemon.tellAll(line)
+                await scene.daemon.sendToAll(line)
             }
             #expect(await watcher.next() == #"changed {"watch":"w1","n":1}"#)
             #expect(await watcher.next() == #"changed {"watch":"w1","n":2}"#)
@@ -42,8 +42,8 @@ import Testing
             await scene.daemon.answer("watch", with: ["watch": "new"])
             try await scene.daemon.start()
             #expect(await watcher.next() == "began")
-            await scene.daemon.tellAll(change("old", 1))
-            await scene.daemon.tellAll(change("new", 2))
+            await scene.daemon.sendToAll(change("old", 1))
+            await scene.daemon.sendToAll(change("new", 2))
             #expect(await watcher.next() == #"changed {"watch":"new","n":2}"#)
             await watcher.close()
         }

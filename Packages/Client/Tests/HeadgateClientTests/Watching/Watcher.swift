@@ -10,8 +10,8 @@ actor Watcher {
         to: path, as: ClientIdentity(name: "test", version: ""), options: options, on: loop)
     private var call: ClientConnection.Call?
     private let options: ClientOptions
-    private let told: AsyncStream<String>
-    private let tell: AsyncStream<String>.Continuation
+    private let reported: AsyncStream<String>
+    private let continuation: AsyncStream<String>.Continuation
 
     init(_ path: String, change: (inout ClientOptions) -> Void = { _ in }) throws {
         var options = ClientOptions()
@@ -21,7 +21,7 @@ actor Watcher {
         self.path = path
         self.options = options
         loop = try EventLoop.onNewThread(named: "watcher")
-        (told, tell) = AsyncStream.makeStream()
+        (reported, continuation) = AsyncStream.makeStream()
     }
 
     nonisolated var unownedExecutor: UnownedSerialExecutor {
@@ -29,7 +29,7 @@ actor Watcher {
     }
 
     func watch(_ topics: [WatchTopic]? = nil) {
-        call = connection.watch(topics) { [tell] news in tell.yield(Watcher.text(news)) }
+        call = connection.watch(topics) { [continuation] news in continuation.yield(Watcher.text(news)) }
     }
 
     /// Calls another method, and ignores its answer.
@@ -49,7 +49,7 @@ actor Watcher {
 
     /// Waits for the next report, and returns it.
     func next() async -> String? {
-        var iterator = told.makeAsyncIterator()
+        var iterator = reported.makeAsyncIterator()
         return await iterator.next()
     }
 

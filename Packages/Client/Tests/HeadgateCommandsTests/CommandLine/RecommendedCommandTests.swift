@@ -15,13 +15,13 @@ import Testing
         let files = try folders.flatMap { folder in
             try FileManager.default.subpathsOfDirectory(atPath: "\(root)/\(folder)").map { "\(folder)/\($0)" }
         }
-        let wanted = files.filter { path in
+        let expected = files.filter { path in
             let isText = [".swift", ".md", ".yml", ".sh", ".py", ".go", ".mjs", ".php", ".h"].contains {
                 path.hasSuffix($0)
             }
             return isText && !["/.build/", "/Tests/", "/node_modules/"].contains { path.contains($0) }
         }
-        return try (["README.md"] + wanted).map { ($0, try String(contentsOfFile: "\(root)/\($0)", encoding: .utf8)) }
+        return try (["README.md"] + expected).map { ($0, try String(contentsOfFile: "\(root)/\($0)", encoding: .utf8)) }
     }
 
     /// Returns the commands of a text: in backquotes, after the prompt of an example, and in lines of a shell's

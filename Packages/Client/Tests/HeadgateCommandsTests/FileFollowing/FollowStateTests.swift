@@ -89,8 +89,8 @@ import Testing
     func complaints() {
         var complaints = MessageThrottle()
         let start = ContinuousClock.now
-        let told = [("full", 0), ("full", 599), ("other", 599), ("full", 600), ("other", 1_198), ("full", 1_199)]
-        let isNews = told.map { text, seconds in complaints.isNews(text, at: start + .seconds(seconds)) }
+        let reported = [("full", 0), ("full", 599), ("other", 599), ("full", 600), ("other", 1_198), ("full", 1_199)]
+        let isNews = reported.map { text, seconds in complaints.isNews(text, at: start + .seconds(seconds)) }
         #expect(isNews == [true, false, true, true, false, false])
     }
 }

@@ -48,7 +48,7 @@ final class PseudoTerminal: Sendable {
     }
 
     /// Reads until the output since the last call contains a text. It blocks the thread.
-    func read(until wanted: String) -> String {
+    func read(until expected: String) -> String {
         var bytes: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 4_096)
         while true {
@@ -59,7 +59,7 @@ final class PseudoTerminal: Sendable {
             guard count > 0 else { return String(decoding: bytes, as: UTF8.self) }
             bytes += buffer.prefix(count)
             let text = String(decoding: bytes, as: UTF8.self)
-            if text.contains(wanted) { return text }
+            if text.contains(expected) { return text }
         }
     }
 }

@@ -16,8 +16,9 @@ import Testing
                 ["watch", "clients", "barriers", "clients"], on: daemon, readers: { hasReader.withLock { $0 } })
             await daemon.wait { $0.requests.count == 1 }
             #expect(await daemon.record.requests[0].params == ["topics": ["clients", "barriers"]])
-            await daemon.tellAll(#"{"jsonrpc":"2.0","method":"changed","params":{"watch":"w","n":1.50,"s":"\u00e9"}}"#)
-            await daemon.tellAll(#"{"jsonrpc":"2.0","id":"there?","method":"ask"}"#)
+            await daemon.sendToAll(
+                #"{"jsonrpc":"2.0","method":"changed","params":{"watch":"w","n":1.50,"s":"\u00e9"}}"#)
+            await daemon.sendToAll(#"{"jsonrpc":"2.0","id":"there?","method":"ask"}"#)
             // The answer to this request comes after the notification has been read.
             await daemon.wait { $0.answers.count == 1 }
             await daemon.kill()

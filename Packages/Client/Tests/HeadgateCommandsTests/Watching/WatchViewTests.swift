@@ -18,7 +18,7 @@ import Testing
             async let code = run(["watch"], on: terminal, daemon)
             #expect(await seen(terminal, "q or Ctrl-C: quit").contains(ScreenPainter.enter))
             #expect(terminal.localModes & tcflag_t(ICANON | ECHO) == 0)
-            await daemon.tellAll(change)
+            await daemon.sendToAll(change)
             #expect(await seen(terminal, "blocked       12").contains("DISPATCHER"))
             await daemon.kill()
             _ = await seen(terminal, "connection lost")
@@ -79,11 +79,11 @@ import Testing
     }
 
     /// Returns the terminal's output up to a text, read on a thread of its own.
-    private func seen(_ terminal: PseudoTerminal, _ wanted: String) async -> String {
+    private func seen(_ terminal: PseudoTerminal, _ expected: String) async -> String {
         let text = await withCheckedContinuation { continuation in
-            Thread.detachNewThread { continuation.resume(returning: terminal.read(until: wanted)) }
+            Thread.detachNewThread { continuation.resume(returning: terminal.read(until: expected)) }
         }
-        #expect(text.contains(wanted))
+        #expect(text.contains(expected))
         return text
     }
 }

@@ -34,7 +34,7 @@ public enum ConsoleProgram {
             ProcessSignals.release()
             reportReady(console)
             withExtendedLifetime(signals) { loop.run() }
-            LineOutput.standardError.drain(atMost: patience)
+            LineOutput.standardError.drain(atMost: timeLimit)
             return 0
         } catch {
             write("headgate-console: \(error)\n", to: STDERR_FILENO)
@@ -43,7 +43,7 @@ public enum ConsoleProgram {
     }
 
     /// The time to wait for a reader of standard error at the end, in milliseconds.
-    private static let patience = 500
+    private static let timeLimit = 500
 
     /// The signals that the console handles. They are held back until it does.
     private static let followed = [SIGTERM, SIGINT, SIGHUP]

@@ -20,7 +20,7 @@ final class DaemonLink {
     private var waiting: [() -> Void] = []
     private lazy var timer = LoopTimer(on: loop) { [weak self] in self?.sample() }
 
-    private static let patience = Duration.seconds(5)
+    private static let timeLimit = Duration.seconds(5)
     private static let interval = Duration.seconds(2)
 
     init(socketPath: String?, on loop: EventLoop, changed: @escaping () -> Void) {
@@ -31,7 +31,7 @@ final class DaemonLink {
         options.onWarning = nil
         options.connectTimeout = .zero
         options.reconnectTimeout = .zero
-        options.greetingTimeout = Self.patience
+        options.greetingTimeout = Self.timeLimit
         connection = ClientConnection(
             to: socketPath ?? SocketPath.usual, as: ClientIdentity(name: "headgate-console", version: Version.current),
             options: options, on: loop)
@@ -82,7 +82,7 @@ final class DaemonLink {
     func ask(
         _ method: String, _ params: DataObject = [:], _ completion: @escaping (Result<DataObject, any Error>) -> Void
     ) {
-        connection.call(method, params, deadline: Self.patience) { result in
+        connection.call(method, params, deadline: Self.timeLimit) { result in
             completion(Result { DataObject(try result.get()) })
         }
     }

@@ -45,7 +45,7 @@ final class HTTPServer {
     /// The most connections.
     private static let mostConnections = 1_200
     /// The time for a request's head, and for its body.
-    static let patience = Duration.seconds(10)
+    static let timeLimit = Duration.seconds(10)
     /// The time between two looks at the connections.
     private static let patrolInterval = Duration.seconds(1)
 
@@ -57,12 +57,12 @@ final class HTTPServer {
     /// Serves connections to a listening socket, whose descriptor the server closes at its end.
     /// - Parameter patience: the time for a request's head, and for its body.
     init(
-        listening descriptor: Int32, on loop: EventLoop, patience: Duration = HTTPServer.patience,
+        listening descriptor: Int32, on loop: EventLoop, timeLimit: Duration = HTTPServer.timeLimit,
         mostConnections: Int = HTTPServer.mostConnections, _ handler: @escaping Handler
     ) throws {
         self.loop = loop
         self.handler = handler
-        connections = OpenConnections(most: mostConnections, patience: patience)
+        connections = OpenConnections(most: mostConnections, timeLimit: timeLimit)
         let context = Unmanaged.passUnretained(self).toOpaque()
         library = cmicrohttpd_start(descriptor, Self.limits, Self.begin, Self.handle, Self.end, Self.changed, context)
         guard let library else { throw Fault() }

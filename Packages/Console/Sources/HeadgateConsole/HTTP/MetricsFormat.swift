@@ -18,8 +18,8 @@ enum MetricsFormat {
         init(_ text: Substring) {
             let parts = text.split(separator: ";").map { $0.filter { !$0.isWhitespace }.lowercased() }
             type = parts.first ?? ""
-            let wish = parts.dropFirst().first { $0.hasPrefix("q=") }
-            quality = wish.map { Double($0.dropFirst(2)) ?? 0 } ?? 1
+            let weight = parts.dropFirst().first { $0.hasPrefix("q=") }
+            quality = weight.map { Double($0.dropFirst(2)) ?? 0 } ?? 1
         }
     }
 }

@@ -5,7 +5,7 @@
 /// extend it. An idle connection counts as one whose next head is being read.
 struct OpenConnections<ID: Hashable> {
     /// The time for a head, and for a body.
-    let patience: Duration
+    let timeLimit: Duration
     /// The most connections.
     let most: Int
 
@@ -34,8 +34,8 @@ struct OpenConnections<ID: Hashable> {
     private var leaving = 0
     private var next = 0
 
-    init(most: Int, patience: Duration) {
-        (self.most, self.patience) = (most, patience)
+    init(most: Int, timeLimit: Duration) {
+        (self.most, self.timeLimit) = (most, timeLimit)
     }
 
     var count: Int { connections.count }
@@ -49,7 +49,7 @@ struct OpenConnections<ID: Hashable> {
     ///   another one, because several connections may be opened before the first of them is closed.
     mutating func opened(_ id: ID, at now: Duration) -> ID? {
         next += 1
-        connections[id] = Connection(number: next, phase: .head, deadline: now + patience)
+        connections[id] = Connection(number: next, phase: .head, deadline: now + timeLimit)
         guard connections.count - leaving > most else { return nil }
         let surplus = connections.filter { !$0.value.hasSession && !$0.value.isLeaving }
             .min { $0.value.number < $1.value.number }?.key
@@ -62,7 +62,7 @@ struct OpenConnections<ID: Hashable> {
     /// A connection has reached a part of a request.
     mutating func reached(_ phase: Phase, _ id: ID, at now: Duration) {
         connections[id]?.phase = phase
-        connections[id]?.deadline = now + patience
+        connections[id]?.deadline = now + timeLimit
     }
 
     /// A connection's client has a session or the token.

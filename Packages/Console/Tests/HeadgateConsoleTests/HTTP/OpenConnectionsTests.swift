@@ -5,7 +5,7 @@ import Testing
 @Suite("Open connections")
 struct OpenConnectionsTests {
     private func connections(most: Int = 3) -> OpenConnections<Int> {
-        OpenConnections(most: most, patience: .seconds(10))
+        OpenConnections(most: most, timeLimit: .seconds(10))
     }
 
     @Test("A head and a body have a fixed time each, which an answer has not")

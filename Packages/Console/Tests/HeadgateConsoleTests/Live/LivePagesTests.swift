@@ -26,7 +26,7 @@ struct LivePagesTests {
     }
 
     /// Returns all data that a reader gets now.
-    private func told(_ reader: PageReader) -> String {
+    private func reported(_ reader: PageReader) -> String {
         var bytes: [UInt8] = []
         while let piece = reader.read(atMost: 7), !piece.isEmpty { bytes += piece }
         return String(decoding: bytes, as: UTF8.self)
@@ -52,11 +52,11 @@ struct LivePagesTests {
     func latecomer() throws {
         let stage = try Stage()
         let early = try stage.reader()
-        #expect(told(early).hasSuffix("data: a\ndata: first\n\n") && stage.wakes == 0)
+        #expect(reported(early).hasSuffix("data: a\ndata: first\n\n") && stage.wakes == 0)
         stage.text = "second"
         let late = try stage.reader()
-        #expect(told(late).hasSuffix("data: second\n\n") && stage.wakes == 1)
-        #expect(told(early) == "event: region\ndata: a\ndata: second\n\n" && told(early) == "")
+        #expect(reported(late).hasSuffix("data: second\n\n") && stage.wakes == 1)
+        #expect(reported(early) == "event: region\ndata: a\ndata: second\n\n" && reported(early) == "")
     }
 
     @Test("A stream that is ended says nothing more")

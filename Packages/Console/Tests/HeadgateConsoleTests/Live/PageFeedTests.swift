@@ -9,7 +9,7 @@ struct PageFeedTests {
         [Region(id: "a", html: a), Region(id: "b", html: b)]
     }
 
-    private func told(_ feed: PageFeed, since version: Int) -> [String] {
+    private func reported(_ feed: PageFeed, since version: Int) -> [String] {
         feed.events(since: version).map { String(decoding: $0, as: UTF8.self) }
     }
 
@@ -18,18 +18,18 @@ struct PageFeedTests {
         var feed = PageFeed()
         let isNew = feed.show(page("1", "1"))
         #expect(isNew)
-        #expect(told(feed, since: 0).count == 2)
+        #expect(reported(feed, since: 0).count == 2)
         let known = feed.version
         let isNewAgain = feed.show(page("1", "1"))
-        #expect(!isNewAgain && told(feed, since: known) == [])
+        #expect(!isNewAgain && reported(feed, since: known) == [])
         _ = feed.show(page("1", "2"))
-        #expect(told(feed, since: known) == ["event: region\ndata: b\ndata: 2\n\n"])
+        #expect(reported(feed, since: known) == ["event: region\ndata: b\ndata: 2\n\n"])
     }
 
     @Test("Slow readers get the latest state of each region once, however often it changed")
     func noBacklog() {
         var feed = PageFeed()
         for number in 0..<1_000 { _ = feed.show(page("\(number)", "same")) }
-        #expect(told(feed, since: 2) == ["event: region\ndata: a\ndata: 999\n\n"])
+        #expect(reported(feed, since: 2) == ["event: region\ndata: a\ndata: 999\n\n"])
     }
 }

@@ -199,13 +199,14 @@ extension BarrierCoordinator {
 
     /// Reports the time for which each barrier has blocked each dispatcher in its scope (Behaviour O1), in the order of
     /// the barriers' registration and of `dispatchers`.
-    func closedTimes(of dispatchers: [String], _ tell: (_ barrier: String, _ dispatcher: String, ClosedTime) -> Void) {
+    func closedTimes(of dispatchers: [String], _ report: (_ barrier: String, _ dispatcher: String, ClosedTime) -> Void)
+    {
         var names = NameSet()
         for (key, entry) in entries.sorted(by: { $0.key < $1.key }) {
             // A program may register two barriers with one id. The report has to tell them apart.
             let isFirst = names.insert(entry.identity.id)
             let name = isFirst ? entry.identity.id : "\(entry.identity.id)#\(key)"
-            for id in dispatchers { if let time = entry.closedTime(for: id) { tell(name, id, time) } }
+            for id in dispatchers { if let time = entry.closedTime(for: id) { report(name, id, time) } }
         }
     }
 

@@ -19,7 +19,7 @@ public final class EventCounts {
     public var lost: Observable<EventLoss> { losses.observable }
 
     /// Reports events that will not be delivered. They must be counted already.
-    func tell(_ loss: EventLoss) {
+    func report(_ loss: EventLoss) {
         if loss.events > 0 { losses.send(loss) }
     }
 

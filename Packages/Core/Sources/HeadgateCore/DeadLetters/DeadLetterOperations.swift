@@ -47,13 +47,13 @@ public final class DeadLetterOperations {
     /// - Returns: false if there is no such dispatcher. `then` is not called in that case.
     public func read(
         of dispatcher: String? = nil, after: DeadLetterNumber = 0, limit: Int,
-        isWanted: @escaping () -> Bool = { true },
+        isAwaited: @escaping () -> Bool = { true },
         then: @escaping (Result<StoredDeadLetterPage, StoreFault>) -> Void
     ) -> Bool {
         guard var query = query(of: dispatcher, limit: limit) else { return false }
         query.after = after
         tasks.run { [self] () async throws(RunnerEnded) in
-            if let page = try await page(query, isWanted: isWanted) { then(page) }
+            if let page = try await page(query, isAwaited: isAwaited) { then(page) }
         }
         return true
     }
@@ -68,10 +68,10 @@ public final class DeadLetterOperations {
 
     /// Returns a page of dead letters, after the pages that were requested before it; nil if it is not wanted any more.
     func page(
-        _ query: DeadLetterQuery, isWanted: () -> Bool = { true }
+        _ query: DeadLetterQuery, isAwaited: () -> Bool = { true }
     ) async throws(RunnerEnded) -> Result<StoredDeadLetterPage, StoreFault>? {
         try await reads.run { () async throws(RunnerEnded) -> Result<StoredDeadLetterPage, StoreFault>? in
-            guard isWanted() else { return nil }
+            guard isAwaited() else { return nil }
             // Dead letters that are still being written are included.
             _ = try await tasks.answer(settlements.whenWritten)
             return try await tasks.answer { events.store.readDeadLetters(query, then: $0) }

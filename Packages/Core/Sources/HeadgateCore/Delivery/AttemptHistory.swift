@@ -35,13 +35,13 @@ struct AttemptHistory {
         let wait = retries.failed(
             base: settings.backoffBase, cap: settings.backoffCap, retryAfter: retryAfter, chance: moment.chance)
         failed(cause, at: moment.wall)
-        if isAnswered { heard(from: moment.now, to: moment.now + wait) }
+        if isAnswered { answering(from: moment.now, to: moment.now + wait) }
         return wait
     }
 
     /// Records that the destination was answering in this time.
-    mutating func heard(from start: Instant, to end: Instant) { answerClock.heard(from: start, to: end) }
+    mutating func answering(from start: Instant, to end: Instant) { answerClock.answering(from: start, to: end) }
 
     /// Returns the total time for which the destination has been answering.
-    func heardTime(at now: Instant) -> Duration { answerClock.time(at: now) }
+    func answeredTime(at now: Instant) -> Duration { answerClock.time(at: now) }
 }

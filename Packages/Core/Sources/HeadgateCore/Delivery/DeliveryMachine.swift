@@ -205,7 +205,7 @@ struct DeliveryMachine {
     private mutating func mark(_ now: DeliveryConditions, _ source: some EventSource) -> [Order] {
         evaluation = .over
         heldMarks.forget(through: queue.position)
-        if heldMarks.isCrowded { heldMarks.tidy { [queue] in queue.mayHold($0) } }
+        if heldMarks.needsTidying { heldMarks.tidy { [queue] in queue.mayHold($0) } }
         let ended = purges.isEmpty ? [] : purges.endOver(in: queue, unread: queue.unread(in: source))
         guard settings.annotateQueued != .none, now.openThrough == nil, pending(in: source) > 0,
             queue.oldestWaiting <= source.lastStored
@@ -333,7 +333,7 @@ struct DeliveryMachine {
     mutating func answered(_ number: Int, _ result: SendResult, at moment: DeliveryMoment) -> [Order] {
         guard let flight = flights.end(number) else { return [] }
         deadLetterRoom = moment.deadLetterRoom
-        if result.isAnswer { attempts.heard(from: flight.batch.sentAt, to: moment.now) }
+        if result.isAnswer { attempts.answering(from: flight.batch.sentAt, to: moment.now) }
         guard case .each(let outcomes) = result else { return outcome(of: flight, result, moment) + [.evaluateForMore] }
         return outcome(of: flight.batch, each: outcomes, moment) + [.evaluateForMore]
     }
@@ -447,9 +447,9 @@ struct DeliveryMachine {
     private mutating func sendAgain(
         _ batch: Batch, charged: Bool, keepsLast: Bool = false, _ answer: LastAnswer, _ moment: DeliveryMoment
     ) -> [Order] {
-        let heard = attempts.heardTime(at: moment.now)
+        let answered = attempts.answeredTime(at: moment.now)
         let failed = queue.takeBack(
-            batch.sequenceNumbers, failedAt: moment.wall, charged: charged ? heard : nil, keepsLast: keepsLast,
+            batch.sequenceNumbers, failedAt: moment.wall, charged: charged ? answered : nil, keepsLast: keepsLast,
             settings)
         counters.count(.retried, failed.retried)
         return deadLetter(failed.worn, .maxAttempts, answer, moment)

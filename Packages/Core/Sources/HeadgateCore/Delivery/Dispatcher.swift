@@ -121,10 +121,10 @@ final class Dispatcher: EvaluatedDispatcher {
         machine.beginEvaluation()
         continueEvaluation(at: stamp)
         nextExpiry = machine.firstEnd(maxAge: records.events.maxAge).map(records.events.ages.instant)
-        if machine.isQuiet, case .waiting(let tell) = rewind {
+        if machine.isQuiet, case .waiting(let answer) = rewind {
             // Nothing expires until the store has answered.
             (rewind, nextExpiry) = (.asking, nil)
-            tell(true)
+            answer(true)
         }
     }
 
@@ -203,9 +203,9 @@ final class Dispatcher: EvaluatedDispatcher {
     /// Begins the removal of the dispatcher: no more batches are sent, and those in flight are finished.
     func leave() {
         perform(machine.leave())
-        guard case .waiting(let tell) = rewind else { return }
+        guard case .waiting(let answer) = rewind else { return }
         endRewind()
-        tell(false)
+        answer(false)
     }
 
     /// Releases the dispatcher after its removal, when no batch is in flight.
@@ -309,7 +309,7 @@ final class Dispatcher: EvaluatedDispatcher {
         case .holdForDeadLetters(let bytes): holdForDeadLetters(bytes)
         case .countRetried(let count): records.counts.count(.retried, count)
         case .report(let kind, let events, let cause):
-            records.counts.tell(EventLoss(kind, of: id, events: events, cause: cause))
+            records.counts.report(EventLoss(kind, of: id, events: events, cause: cause))
         case .wait(let instant, let cause): backoff.close(until: instant, cause: cause)
         case .hold(let cause): manual.hold(cause: cause)
         case .endHold: manual.endHold()
@@ -394,7 +394,7 @@ final class Dispatcher: EvaluatedDispatcher {
         deadLetters.close(needing: max(bytes, deadLetters.needed ?? 0))
         records.deadLetters.hold(id)
         guard isNews else { return }
-        records.counts.tell(EventLoss(.deadLettersFull, of: id, events: records.deadLetters.used.events))
+        records.counts.report(EventLoss(.deadLettersFull, of: id, events: records.deadLetters.used.events))
     }
 
     private func openIfDeadLettersFit() {

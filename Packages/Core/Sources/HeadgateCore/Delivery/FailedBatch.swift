@@ -12,7 +12,7 @@ extension DispatcherQueue {
         guard hasBoard, let opening = flight.opening, result.isUnauthorized else {
             takeBack(sequenceNumbers) { progress in
                 progress.wasUnauthorized = false
-                if result.isAnswer { progress.heard() }
+                if result.isAnswer { progress.answered() }
             }
             return (batch, [])
         }
@@ -29,7 +29,7 @@ extension DispatcherQueue {
     mutating func takeBackAnswered(_ sequenceNumbers: SequenceSet) {
         takeBack(sequenceNumbers) { progress in
             progress.wasUnauthorized = false
-            progress.heard()
+            progress.answered()
         }
     }
 
@@ -41,20 +41,20 @@ extension DispatcherQueue {
     /// - Returns: the events that have reached the limit of attempts, those that have reached the limit of time, and the
     ///   number of the others.
     mutating func takeBack(
-        _ sequenceNumbers: SequenceSet, failedAt: Timestamp, charged heard: Duration?, keepsLast: Bool,
+        _ sequenceNumbers: SequenceSet, failedAt: Timestamp, charged answered: Duration?, keepsLast: Bool,
         _ settings: DispatcherSettings
     ) -> (worn: [QueueEntry], old: [QueueEntry], retried: Int) {
         let most = keepsLast ? settings.maxAttempts - 1 : .max
         takeBack(sequenceNumbers) { progress in
             progress.firstFailure = progress.firstFailure ?? failedAt
-            guard let heard, progress.attempts < most else { return }
+            guard let answered, progress.attempts < most else { return }
             progress.attempts += 1
-            progress.firstCharge = progress.firstCharge ?? heard
+            progress.firstCharge = progress.firstCharge ?? answered
         }
         let failed = entries(of: sequenceNumbers)
-        guard let heard else { return ([], [], failed.count) }
-        let worn = failed.filter { $0.progress.exhaustion(settings, heard: heard) == .maxAttempts }
-        let old = failed.filter { $0.progress.exhaustion(settings, heard: heard) == .maxRetryAge }
+        guard let answered else { return ([], [], failed.count) }
+        let worn = failed.filter { $0.progress.exhaustion(settings, answered: answered) == .maxAttempts }
+        let old = failed.filter { $0.progress.exhaustion(settings, answered: answered) == .maxRetryAge }
         return (worn, old, failed.count - worn.count - old.count)
     }
 }

@@ -7,7 +7,7 @@ struct HeldRanges {
     /// The reasons, in the order in which they first occurred.
     private var words: [(word: String, ranges: RangeList)] = []
     /// The number of ranges from which empty ones are removed.
-    private var crowd = 64
+    private var tidyThreshold = 64
 
     private var count: Int { words.reduce(0) { $0 + $1.ranges.count } }
 
@@ -29,15 +29,15 @@ struct HeldRanges {
     }
 
     /// True if there are enough ranges to call ``tidy(_:)``.
-    var isCrowded: Bool { count > crowd }
+    var needsTidying: Bool { count > tidyThreshold }
 
     /// Removes unused ranges if there are many. A single old dispatch that is not settled may be followed by many
     /// ranges.
     /// - Parameter isUsed: returns true if a range may contain an unsettled dispatch.
     mutating func tidy(_ isUsed: (ClosedRange<SequenceNumber>) -> Bool) {
-        guard isCrowded else { return }
+        guard needsTidying else { return }
         for index in words.indices { words[index].ranges.keep(isUsed) }
-        crowd = max(64, 2 * count)
+        tidyThreshold = max(64, 2 * count)
     }
 
     /// Returns the reasons for which a dispatch was held, in the order of their first occurrence.
@@ -155,13 +155,13 @@ struct QueuedAnnotation {
 /// is then encoded once.
 struct QueuedAnnotations {
     private let held: HeldRanges
-    private let wanted: AnnotateQueued
+    private let annotation: AnnotateQueued
     private let networkConnectionType: String?
     private var last: (range: ClosedRange<SequenceNumber>, annotation: QueuedAnnotation?)?
 
-    init(_ held: HeldRanges, of wanted: AnnotateQueued = .all, networkConnectionType: String?) {
+    init(_ held: HeldRanges, of annotation: AnnotateQueued = .all, networkConnectionType: String?) {
         self.held = held
-        self.wanted = wanted
+        self.annotation = annotation
         self.networkConnectionType = networkConnectionType
     }
 
@@ -170,7 +170,7 @@ struct QueuedAnnotations {
         if let last, last.range.contains(sequenceNumber) { return last.annotation }
         let reasons = held.reasons(for: sequenceNumber)
         let annotation =
-            wanted.includes(reasons)
+            annotation.includes(reasons)
             ? QueuedAnnotation(reasons: reasons, networkConnectionType: networkConnectionType) : nil
         last = (sequenceNumber...held.end(ofReasonsFor: sequenceNumber), annotation)
         return annotation

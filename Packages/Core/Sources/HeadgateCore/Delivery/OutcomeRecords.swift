@@ -21,7 +21,7 @@ struct OutcomeRecords {
         trace.settled(settled, by: dispatcher, as: end, at: wall)
         countOff(settled, by: dispatcher)
         counts.count(end.counter, settled.count)
-        if let loss = end.loss { counts.tell(EventLoss(loss, of: id, events: settled.count)) }
+        if let loss = end.loss { counts.report(EventLoss(loss, of: id, events: settled.count)) }
     }
 
     /// Counts events as settled in the backlog, and nowhere else.
@@ -70,7 +70,7 @@ struct OutcomeRecords {
     func lost(_ count: Int, of dispatcher: DispatcherNumber, _ id: String, keeping entries: [QueueEntry]) {
         events.backlog.keep(entries, of: dispatcher)
         counts.count(.quarantined, count)
-        counts.tell(EventLoss(.quarantined, of: id, events: count))
+        counts.report(EventLoss(.quarantined, of: id, events: count))
     }
 
     /// Counts events that a damaged store has beyond its count.
@@ -84,7 +84,7 @@ struct OutcomeRecords {
     func keep(_ dead: [DeadLetter], of id: String, cause: String?) {
         deadLetters.keep(dead)
         guard let first = dead.first else { return }
-        counts.tell(
+        counts.report(
             EventLoss(
                 .dead(first.reason), of: id, events: dead.count, cause: cause,
                 firstID: first.event.map { String($0.id.withoutQuotes) }))

@@ -45,7 +45,7 @@ struct AnswerClock: Equatable {
     }
 
     /// Counts the time from `start` to `end`. Overlapping attempts count once.
-    mutating func heard(from start: Instant, to end: Instant) {
+    mutating func answering(from start: Instant, to end: Instant) {
         let start = max(start, through ?? start)
         counted += max(.zero, end - start)
         through = max(through ?? end, end)

@@ -320,7 +320,7 @@ public final class Dispatchers {
     private func drop(_ orphan: StoredDispatcher, counted counter: EventCounter, _ loss: EventLoss.Kind) {
         let count = known.forget(orphan)
         parts.records.counts.count(counter, count)
-        parts.records.counts.tell(EventLoss(loss, of: orphan.id, events: count))
+        parts.records.counts.report(EventLoss(loss, of: orphan.id, events: count))
     }
 
     /// Returns true if an event for a removed dispatcher is being stored. If the dispatcher were forgotten meanwhile,

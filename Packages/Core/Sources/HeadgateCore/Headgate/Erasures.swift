@@ -42,10 +42,10 @@ final class Erasures {
     /// Erases the events for which a rule is true, or only counts them. `then` is called later.
     /// - Parameter wish: the erasure as the store keeps it. Its last event is set when the erasure begins.
     func erase(
-        _ rule: ResolvedRule, _ wish: KeptErasure, isDryRun: Bool,
+        _ rule: ResolvedRule, _ request: KeptErasure, isDryRun: Bool,
         then: @escaping (Result<ErasureAnswer, ErasureRefusal>) -> Void
     ) {
-        waiting.append(Erasure(ErasureRule(rule), wish, isDryRun: isDryRun, then))
+        waiting.append(Erasure(ErasureRule(rule), request, isDryRun: isDryRun, then))
         beginNext()
     }
 
@@ -59,7 +59,7 @@ final class Erasures {
             // Accepted events that are being stored are part of the queue.
             events.whenCommitted { [weak self] _ in
                 guard let self else { return }
-                if !erasure.isAccepted { erasure.wish.through = events.lastStored }
+                if !erasure.isAccepted { erasure.request.through = events.lastStored }
                 scanPart(erasure, after: 0)
             }
         }
@@ -70,7 +70,7 @@ final class Erasures {
     private func scanPart(_ erasure: Erasure, after position: SequenceNumber) {
         scan(
             ErasureScan(
-                erasure.rule, after: position, through: erasure.wish.through, part: erasure.isDryRun ? nil : part),
+                erasure.rule, after: position, through: erasure.request.through, part: erasure.isDryRun ? nil : part),
             erasure)
     }
 
@@ -89,7 +89,7 @@ final class Erasures {
         if erasure.isDryRun { erasure.count = scan.count }
         (erasure.found, erasure.needed, erasure.isLastPart) = (scan.found, scan.count, scan.isComplete)
         guard !scan.isComplete, !erasure.isAccepted else { return hold(erasure) }
-        kept.keep(erasure.wish.kept, as: KeptErasure.name) { [weak self] fault in
+        kept.keep(erasure.request.kept, as: KeptErasure.name) { [weak self] fault in
             guard let self else { return }
             if fault != nil {
                 kept.keep(nil, as: KeptErasure.name) { _ in }
@@ -228,15 +228,15 @@ final class Erasures {
     /// - Parameters:
     ///   - wish: what the store keeps of an erasure of several parts; nil if the last part is recorded.
     ///   - resolve: resolves its rule.
-    func finishEarlier(_ wish: KeptErasure?, _ resolve: (Rule) throws(RuleFault) -> ResolvedRule) {
-        let wish = wish ?? KeptErasure(.or([]), through: 0, reason: nil)
+    func finishEarlier(_ request: KeptErasure?, _ resolve: (Rule) throws(RuleFault) -> ResolvedRule) {
+        let request = request ?? KeptErasure(.or([]), through: 0, reason: nil)
         let then = { [finished] (result: Result<ErasureAnswer, ErasureRefusal>) in
             guard case .success(let answer) = result else { return }
-            finished.send(FinishedErasure(answer: answer, reason: wish.reason))
+            finished.send(FinishedErasure(answer: answer, reason: request.reason))
         }
         // The rule was resolved before, without any other.
-        let rule = (try? resolve(wish.rule)) ?? .or([])
-        let erasure = Erasure(ErasureRule(rule), wish, isDryRun: false, then)
+        let rule = (try? resolve(request.rule)) ?? .or([])
+        let erasure = Erasure(ErasureRule(rule), request, isDryRun: false, then)
         erasure.isAccepted = true
         waiting.insert(erasure, at: 0)
         beginNext()
@@ -280,7 +280,7 @@ final class Erasures {
 /// An erasure that was requested.
 private final class Erasure {
     let rule: ErasureRule
-    var wish: KeptErasure
+    var request: KeptErasure
     let isDryRun: Bool
     let then: (Result<ErasureAnswer, ErasureRefusal>) -> Void
     /// The events of the present part.
@@ -302,10 +302,10 @@ private final class Erasure {
     var position: SequenceNumber? = 0
 
     init(
-        _ rule: ErasureRule, _ wish: KeptErasure, isDryRun: Bool,
+        _ rule: ErasureRule, _ request: KeptErasure, isDryRun: Bool,
         _ then: @escaping (Result<ErasureAnswer, ErasureRefusal>) -> Void
     ) {
-        (self.rule, self.wish, self.isDryRun, self.then) = (rule, wish, isDryRun, then)
+        (self.rule, self.request, self.isDryRun, self.then) = (rule, request, isDryRun, then)
     }
 
     func holds(_ dispatcher: Dispatcher) -> Bool { held.contains { $0 === dispatcher } }
@@ -314,7 +314,8 @@ private final class Erasure {
 
     var progress: ErasureProgress {
         ErasureProgress(
-            done: answer, isDryRun: isDryRun, scannedThrough: position.map { min($0, wish.through) } ?? wish.through,
-            last: wish.through, isRemoving: position == nil)
+            done: answer, isDryRun: isDryRun,
+            scannedThrough: position.map { min($0, request.through) } ?? request.through,
+            last: request.through, isRemoving: position == nil)
     }
 }

@@ -109,8 +109,8 @@ extension Headgate {
         guard events.store.canErase else { return refuse(.unsupported(store: events.store.kind)) }
         do throws(RuleFault) {
             let resolved = try loadRules.resolve(rule)
-            let wish = KeptErasure(rule.inlined(loadRules.rules), through: 0, reason: reason)
-            erasures.erase(resolved, wish, isDryRun: isDryRun, then: then)
+            let request = KeptErasure(rule.inlined(loadRules.rules), through: 0, reason: reason)
+            erasures.erase(resolved, request, isDryRun: isDryRun, then: then)
         } catch { refuse(.rule("\(error)")) }
     }
 
@@ -153,11 +153,11 @@ extension Headgate {
     /// - Returns: false if there is no such dispatcher, and no queue of a removed one (Behaviour Q3). `then` is not
     ///   called in that case.
     public func peek(
-        at id: String, after: SequenceNumber = 0, limit: Int, isWanted: @escaping () -> Bool = { true },
+        at id: String, after: SequenceNumber = 0, limit: Int, isAwaited: @escaping () -> Bool = { true },
         then: @escaping (Result<QueuePage, StoreFault>) -> Void
     ) -> Bool {
         guard let queue = dispatchers[id]?.queue ?? dispatchers.keptQueue(of: id) else { return false }
-        QueuePeek(into: queue, in: events, after: after, limit: limit, isWanted: isWanted, then: then).begin()
+        QueuePeek(into: queue, in: events, after: after, limit: limit, isAwaited: isAwaited, then: then).begin()
         return true
     }
 

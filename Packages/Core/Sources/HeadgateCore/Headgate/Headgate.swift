@@ -122,8 +122,8 @@ public final class Headgate {
     }
 
     /// Subscribes to an observable for the life of the gate.
-    private func follow<Value>(_ observable: Observable<Value>, _ tell: @escaping (Headgate, Value) -> Void) {
-        followed.append(observable.subscribe { [weak self] in if let self { tell(self, $0) } })
+    private func follow<Value>(_ observable: Observable<Value>, _ handle: @escaping (Headgate, Value) -> Void) {
+        followed.append(observable.subscribe { [weak self] in if let self { handle(self, $0) } })
     }
 
     /// Counts dead letters that were dropped to make room for newer ones (Behaviour D10, O4).
@@ -131,7 +131,7 @@ public final class Headgate {
         for (number, count) in numbers.sorted(by: { $0.key < $1.key }) {
             counts.count(.droppedLetters, count)
             let id = dispatchers.known.id(of: number) ?? "\(number)"
-            counts.tell(EventLoss(.deadLettersDropped, of: id, events: count))
+            counts.report(EventLoss(.deadLettersDropped, of: id, events: count))
         }
     }
 
@@ -219,8 +219,8 @@ public final class Headgate {
         guard isErasing else { return }
         isErasing = false
         let object = kept[KeptErasure.name].flatMap { $0.withUnsafeBytes(environment.readObject) }
-        let wish = object.flatMap { KeptErasure(kept: $0) }
-        erasures.finishEarlier(wish) { (rule) throws(RuleFault) in try loadRules.resolve(rule) }
+        let request = object.flatMap { KeptErasure(kept: $0) }
+        erasures.finishEarlier(request) { (rule) throws(RuleFault) in try loadRules.resolve(rule) }
     }
 
     // MARK: Routes

@@ -12,7 +12,7 @@ final class Housekeeping {
     private let trace: EventTrace
     @exclusivity(unchecked) private var alarm: (rings: any Disposable, at: Instant)?
     /// The next time at which orphans and ids are checked.
-    @exclusivity(unchecked) private var nextChores: Instant
+    @exclusivity(unchecked) private var nextHousekeeping: Instant
     @exclusivity(unchecked) private var pass: Pass
 
     /// The state of the passes over the backlog.
@@ -31,8 +31,8 @@ final class Housekeeping {
     private static let pauseFactor = 20
     /// The upper limit of the pause: a pass that was slow because the disk hung does not predict the next.
     private static let mostRest = Duration.seconds(300)
-    /// The longest time between two chores.
-    private static let timeBetweenChores = Duration.seconds(60)
+    /// The longest interval of the housekeeping.
+    private static let housekeepingInterval = Duration.seconds(60)
 
     init(
         dispatchers: Dispatchers, events: EventQueue, settlements: Settlements, clock: ClockRecorder,
@@ -44,7 +44,7 @@ final class Housekeeping {
         self.clock = clock
         self.counts = counts
         self.trace = trace
-        nextChores = events.scheduler.now + Housekeeping.timeBetweenChores(events.limits)
+        nextHousekeeping = events.scheduler.now + Housekeeping.housekeepingInterval(events.limits)
         pass = .resting(until: events.scheduler.now)
     }
 
@@ -66,22 +66,22 @@ final class Housekeeping {
     private var nextEvaluation: Instant? {
         if case .ended = pass { return nil }
         // The interval counts from the last check, so that a busy gate cannot postpone the work for ever.
-        var next = nextChores
+        var next = nextHousekeeping
         if case .resting(let end) = pass, dispatchers.hasUnread { next = min(next, end) }
         return dispatchers.nextExpiry.map { min($0, next) } ?? next
     }
 
-    /// Returns the time between two chores: a quarter of the age up to which events are retained, from a second to a
+    /// Returns the interval of the housekeeping: a quarter of the age up to which events are retained, from a second to a
     /// minute (Behaviour R1).
-    private static func timeBetweenChores(_ limits: StoreLimits) -> Duration {
-        guard let age = limits.retain?.maxAge else { return timeBetweenChores }
-        return max(.seconds(1), min(age / 4, timeBetweenChores))
+    private static func housekeepingInterval(_ limits: StoreLimits) -> Duration {
+        guard let age = limits.retain?.maxAge else { return housekeepingInterval }
+        return max(.seconds(1), min(age / 4, housekeepingInterval))
     }
 
     private func check() {
         alarm = nil
-        if events.scheduler.now >= nextChores {
-            nextChores = events.scheduler.now + Housekeeping.timeBetweenChores(events.limits)
+        if events.scheduler.now >= nextHousekeeping {
+            nextHousekeeping = events.scheduler.now + Housekeeping.housekeepingInterval(events.limits)
             dispatchers.forgetOrphans()
             settlements.add(events.forgetOldIDs())
             if let change = events.retentionChange { settlements.add(change) }
@@ -157,7 +157,7 @@ final class Housekeeping {
     private func expire(_ old: [StoredEvent], of orphan: DispatcherNumber) {
         for event in old { events.backlog.settle(event.tally, route: event.route, dispatcher: orphan) }
         counts.count(.expired, old.count)
-        counts.tell(EventLoss(.expired, of: dispatchers.known.id(of: orphan) ?? "\(orphan)", events: old.count))
+        counts.report(EventLoss(.expired, of: dispatchers.known.id(of: orphan) ?? "\(orphan)", events: old.count))
         trace.expiredEarlier(old, of: orphan, at: events.scheduler.wall)
         trace.settled(old.map { SettledEvent($0, sends: 0) }, by: orphan, as: .expired, at: events.scheduler.wall)
     }

@@ -80,7 +80,7 @@ final class OrderlyStop {
         case .interrupt:
             for dispatcher in gate.dispatchers.all where dispatcher.batchesInFlight > 0 { dispatcher.interrupt() }
         case .closeStore: closeStore()
-        case .end(let outcome): tell(outcome)
+        case .end(let outcome): report(outcome)
         }
     }
 
@@ -129,7 +129,7 @@ final class OrderlyStop {
         }
     }
 
-    private func tell(_ outcome: StopOutcome) {
+    private func report(_ outcome: StopOutcome) {
         // A flush may have been started while the store was closing.
         gate.flushes.cancelAll()
         // A store that was abandoned answers no operation.

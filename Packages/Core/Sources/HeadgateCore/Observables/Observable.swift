@@ -126,7 +126,7 @@ final class Observers<Value> {
     }
 
     /// Notifies the observers in the order of their subscription. `value` is evaluated for each of them.
-    func tell(_ value: () -> Value) {
+    func notify(_ value: () -> Value) {
         guard !isEmpty else { return }
         for key in observers.keys.sorted() {
             observers[key]?(value())

@@ -40,7 +40,7 @@ private final class Subject<Value> {
 
     /// The value. Observers may set it during a notification: each observer then gets the newest value last.
     var value: Value {
-        didSet { observers.tell { value } }
+        didSet { observers.notify { value } }
     }
 
     init(_ initial: Value) {
@@ -69,6 +69,6 @@ public struct PulseSubject<Value> {
 
     /// Notifies all present observers.
     public func send(_ value: Value) {
-        observers.tell { value }
+        observers.notify { value }
     }
 }

@@ -271,14 +271,14 @@ public final class EventQueue {
     /// - Returns: the forgotten routes, which the store may forget as well.
     func forgetUnusedRoutes(except kept: RouteNumber) -> [RouteNumber] {
         // The store needs the routes of retained events for rewinds. They are forgotten only if there is no other way.
-        guard limits.retain == nil ? routes.isCrowded : routes.isFull else { return [] }
+        guard limits.retain == nil ? routes.needsSweep : routes.isFull else { return [] }
         let used = Set(backlog.routes).union(offered.map(\.route)).union([kept])
         return routes.forget(unless: used.contains)
     }
 
     /// Calls `work` with nil once all events accepted so far are stored, or with a fault if they could not be stored.
     public func whenCommitted(_ work: @escaping (StoreFault?) -> Void) {
-        gathering.waiters.append(StoreWaiter(tell: work))
+        gathering.waiters.append(StoreWaiter(notify: work))
         atEndOfTurn()
     }
 
@@ -325,7 +325,7 @@ public final class EventQueue {
         else { return }
         let waiters = endGathering()
         guard let chunk = gathering.takeChunk() else {
-            return committing.isEmpty ? waiters.tell(nil) : committing.add(waiters)
+            return committing.isEmpty ? waiters.notify(nil) : committing.add(waiters)
         }
         let group = gathering.group(
             chunk, behind: committing.newest ?? lastStored, newRoutes: routes.takeUnsaved(),
@@ -356,20 +356,20 @@ public final class EventQueue {
         }
         host?.stored(group.group.tallies, behind: previous)
         group.arrivals.acknowledged(at: scheduler.now, in: &acknowledging)
-        group.waiters.tell(nil)
+        group.waiters.notify(nil)
     }
 
     /// Fails a group, and with it all later groups and the gathering group, which may contain duplicates of its events.
     private func fail(_ group: PendingCommit, _ fault: StoreFault) {
-        if let earlier = group.fault { return group.waiters.tell(earlier) }
+        if let earlier = group.fault { return group.waiters.notify(earlier) }
         routes.restoreUnsaved(group.group.newRoutes)
         routes.restoreUnsaved(committing.markFailed(fault))
         if let first = group.group.chunk.first(where: { _ in true }) { dedupe.forget(from: first.sequenceNumber) }
         let late = endGathering()
         gathering = OpenGroup()
-        if committing.isEmpty { return (group.waiters + late).tell(fault) }
+        if committing.isEmpty { return (group.waiters + late).notify(fault) }
         committing.add(late)
-        group.waiters.tell(fault)
+        group.waiters.notify(fault)
     }
 
     /// Closes the gathering group for new waiters: later ones wait for the next group.

@@ -104,8 +104,8 @@ public final class MemoryEventStore: EventStore {
 
     public func purgeDeadLetters(_ query: DeadLetterQuery, then: @escaping (Result<Int, StoreFault>) -> Void) {
         let gone = Set(storedDeadLetters.filter(query.includes).prefix(query.limit).map(\.number))
-        let tell = { (fault: StoreFault?) in then(fault.map { .failure($0) } ?? .success(gone.count)) }
-        answer(fault, tell) { storedDeadLetters.removeAll { gone.contains($0.number) } }
+        let finish = { (fault: StoreFault?) in then(fault.map { .failure($0) } ?? .success(gone.count)) }
+        answer(fault, finish) { storedDeadLetters.removeAll { gone.contains($0.number) } }
     }
 
     public func close(then: @escaping () -> Void) {

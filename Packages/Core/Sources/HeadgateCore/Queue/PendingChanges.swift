@@ -124,7 +124,7 @@ extension PendingChanges {
     /// Returns the part of a dispatcher's settlements that may be written before the waiting changes, or nil if there
     /// is none. The part excludes events whose dead letters wait. There is none if the deletion of an earlier
     /// dispatcher with this number waits.
-    func sayable(_ settled: Settled, of dispatcher: DispatcherNumber) -> Settled? {
+    func writable(_ settled: Settled, of dispatcher: DispatcherNumber) -> Settled? {
         guard !forgets.contains(dispatcher) else { return nil }
         let dead = deadLetters.filter { $0.dispatcher == dispatcher }.map(\.sequenceNumber).sorted()
         let holes = dead.prefix(PendingChanges.mostHoles)
@@ -134,7 +134,7 @@ extension PendingChanges {
     }
 
     /// Returns the sequence number up to which events may be trimmed before the waiting changes are written.
-    func sayable(_ trim: SequenceNumber) -> SequenceNumber {
+    func writable(_ trim: SequenceNumber) -> SequenceNumber {
         deadLetters.reduce(trim) { min($0, $1.sequenceNumber - 1) }
     }
 

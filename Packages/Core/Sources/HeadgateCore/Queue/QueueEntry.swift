@@ -36,9 +36,9 @@ extension Progress {
     /// Returns the reason for dead-lettering the event after a charged attempt, or nil if it is to be sent again
     /// (Behaviour D9).
     /// - Parameter heard: the reading of the dispatcher's clock of answers.
-    func exhaustion(_ settings: DispatcherSettings, heard: Duration) -> DeadLetter.Reason? {
+    func exhaustion(_ settings: DispatcherSettings, answered: Duration) -> DeadLetter.Reason? {
         if attempts >= settings.maxAttempts { return .maxAttempts }
-        guard let firstCharge, heard - firstCharge >= settings.maxRetryAge else { return nil }
+        guard let firstCharge, answered - firstCharge >= settings.maxRetryAge else { return nil }
         return .maxRetryAge
     }
 
@@ -54,7 +54,7 @@ extension Progress {
     }
 
     /// Records an outcome other than a lost worker.
-    mutating func heard() {
+    mutating func answered() {
         losses = 0
         mostInBatch = nil
     }

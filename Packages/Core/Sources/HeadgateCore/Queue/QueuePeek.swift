@@ -9,7 +9,7 @@ final class QueuePeek {
     private let after: SequenceNumber
     private let limit: Int
     /// Returns false once the caller has no use for the page.
-    private let isWanted: () -> Bool
+    private let isAwaited: () -> Bool
     private let then: (Result<QueuePage, StoreFault>) -> Void
     private var page = QueuePage()
     /// An upper bound of the events after the buffered ones that have not been read.
@@ -17,12 +17,12 @@ final class QueuePeek {
 
     init(
         into queue: DispatcherQueue, in events: EventQueue, after: SequenceNumber, limit: Int,
-        isWanted: @escaping () -> Bool, then: @escaping (Result<QueuePage, StoreFault>) -> Void
+        isAwaited: @escaping () -> Bool, then: @escaping (Result<QueuePage, StoreFault>) -> Void
     ) {
         self.events = events
         self.after = after
         self.limit = limit
-        self.isWanted = isWanted
+        self.isAwaited = isAwaited
         self.then = then
         self.queue = queue
         unread = queue.unread(in: events)
@@ -57,7 +57,7 @@ final class QueuePeek {
 
     private func read() {
         events.store.read(after: queue.readPosition) { [self] result in
-            guard isWanted() else { return }
+            guard isAwaited() else { return }
             switch result {
             case .success(let chunk?): queue.load(chunk)
             case .success(nil): queue.skip(to: newest)

@@ -26,9 +26,9 @@ public struct RouteTable {
     /// events with a forgotten number may still be in the store.
     private var newest = RouteTable.noDispatcher
     /// The number of sets at which unused sets are forgotten.
-    private var crowd = RouteTable.leastCrowd
+    private var sweepThreshold = RouteTable.leastThreshold
 
-    private static let leastCrowd = 1024
+    private static let leastThreshold = 1024
 
     public init(saved: [RouteNumber: [DispatcherNumber]] = [:]) {
         for (number, dispatchers) in saved {
@@ -103,7 +103,7 @@ public struct RouteTable {
     // MARK: Forgetting
 
     /// True if there are enough sets to look for unused ones.
-    var isCrowded: Bool { members.count >= min(crowd, most) }
+    var needsSweep: Bool { members.count >= min(sweepThreshold, most) }
 
     /// True if there are as many sets as there may be.
     var isFull: Bool { members.count >= most }
@@ -117,7 +117,7 @@ public struct RouteTable {
             if numbers[set] == number { numbers[set] = nil }
             if unsaved.removeValue(forKey: number) == nil { forgotten.append(number) }
         }
-        crowd = max(RouteTable.leastCrowd, 2 * members.count)
+        sweepThreshold = max(RouteTable.leastThreshold, 2 * members.count)
         return forgotten
     }
 }

@@ -54,7 +54,7 @@ final class Settlements {
 
     /// Calls `work` with nil once all changes so far are written, or with a fault if a write failed.
     func whenWritten(_ work: @escaping (StoreFault?) -> Void) {
-        waiters.append(StoreWaiter(tell: work))
+        waiters.append(StoreWaiter(notify: work))
         writeSoon()
     }
 
@@ -102,14 +102,14 @@ final class Settlements {
         // Waiters are notified after this write. Those for all changes are notified when all are written, or when a write fails.
         let (first, waiting) = changes.isEmpty ? (waiters, []) : ([], waiters)
         waiters = []
-        guard !taken.isEmpty else { return first.tell(nil) }
+        guard !taken.isEmpty else { return first.notify(nil) }
         written = taken
         store.write(taken) { [weak self] fault in
             guard let self else { return }
             self.waiters = (fault == nil ? waiting : []) + self.waiters
-            first.tell(fault)
+            first.notify(fault)
             if let fault {
-                waiting.tell(fault)
+                waiting.notify(fault)
                 self.faults.send(fault)
             }
             self.written = nil
@@ -127,7 +127,7 @@ final class Settlements {
         let refused = waiters
         waiters = []
         forget()
-        refused.tell(.failed("the event store is closed"))
+        refused.notify(.failed("the event store is closed"))
     }
 
     private func forget() {
@@ -152,7 +152,7 @@ final class Settlements {
 
     private func takeChanges() -> [StoreChange] {
         var all = changes.take() + takeSettled()
-        let trim = changes.sayable(host?.trimPoint() ?? 0)
+        let trim = changes.writable(host?.trimPoint() ?? 0)
         if trim > said.trim {
             all.append(.trim(through: trim))
             said.trim = trim
@@ -171,7 +171,7 @@ final class Settlements {
             return dispatchers.compactMap { number, all in all().map { .settled(number, $0) } }
         }
         return dispatchers.compactMap { number, all in
-            guard let part = all().flatMap({ changes.sayable($0, of: number) }), part != said.settled[number] else {
+            guard let part = all().flatMap({ changes.writable($0, of: number) }), part != said.settled[number] else {
                 return nil
             }
             said.settled[number] = part

@@ -34,13 +34,13 @@ enum NumberRelation: Sendable {
     case lessOrEqual
 
     /// Returns true if `number` has this relation to `wanted`.
-    func holds(_ number: NumericValue, _ wanted: NumericValue) -> Bool {
+    func holds(_ number: NumericValue, _ operand: NumericValue) -> Bool {
         switch self {
-        case .equal: number == wanted
-        case .greater: number > wanted
-        case .greaterOrEqual: number >= wanted
-        case .less: number < wanted
-        case .lessOrEqual: number <= wanted
+        case .equal: number == operand
+        case .greater: number > operand
+        case .greaterOrEqual: number >= operand
+        case .less: number < operand
+        case .lessOrEqual: number <= operand
         }
     }
 }
@@ -131,21 +131,21 @@ enum TextRelation: Sendable {
     case infix
 
     /// Returns true if `text` equals `wanted`, begins with it, ends with it or contains it.
-    func holds(_ text: String, _ wanted: ComparableText) -> Bool {
-        wanted.compare(text) { text, wanted in
-            guard text.count >= wanted.count else { return false }
+    func holds(_ text: String, _ operand: ComparableText) -> Bool {
+        operand.compare(text) { text, operand in
+            guard text.count >= operand.count else { return false }
             return switch self {
-            case .equal: text.count == wanted.count && text.starts(with: wanted)
-            case .prefix: text.starts(with: wanted)
-            case .suffix: text.suffix(wanted.count).elementsEqual(wanted)
-            case .infix: TextRelation.contains(text, wanted)
+            case .equal: text.count == operand.count && text.starts(with: operand)
+            case .prefix: text.starts(with: operand)
+            case .suffix: text.suffix(operand.count).elementsEqual(operand)
+            case .infix: TextRelation.contains(text, operand)
             }
         }
     }
 
-    private static func contains(_ text: UnsafeBufferPointer<UInt8>, _ wanted: UnsafeBufferPointer<UInt8>) -> Bool {
-        guard let first = wanted.first else { return true }
-        let starts = 0...(text.count - wanted.count)
-        return starts.contains { text[$0] == first && text[$0...].starts(with: wanted) }
+    private static func contains(_ text: UnsafeBufferPointer<UInt8>, _ operand: UnsafeBufferPointer<UInt8>) -> Bool {
+        guard let first = operand.first else { return true }
+        let starts = 0...(text.count - operand.count)
+        return starts.contains { text[$0] == first && text[$0...].starts(with: operand) }
     }
 }

@@ -19,9 +19,9 @@ enum ConditionTest: Sendable, Equatable {
         case (.isNull, .null): true
         // A present value can always be compared with null (decision 90).
         case (.isNull, _): false
-        case (.isBool(let wanted), .bool(let bool)): bool == wanted
-        case (.number(let relation, let wanted), .number(let number)): relation.holds(NumericValue(number), wanted)
-        case (.text(let relation, let wanted), .string(let string)): relation.holds(string, wanted)
+        case (.isBool(let operand), .bool(let bool)): bool == operand
+        case (.number(let relation, let operand), .number(let number)): relation.holds(NumericValue(number), operand)
+        case (.text(let relation, let operand), .string(let string)): relation.holds(string, operand)
         default: nil
         }
     }

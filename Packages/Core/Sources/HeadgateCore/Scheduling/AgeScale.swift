@@ -10,7 +10,7 @@ public struct AgeScale: Sendable {
     /// The stamp at the origin of the monotonic clock.
     private var origin: Int64
     /// The time for which the machine has slept since its boot, as last read.
-    private var asleep: Int64
+    private var suspended: Int64
 
     /// The shortest difference between two clocks that counts as sleep of the machine, in milliseconds. Shorter ones
     /// arise because the clocks are read one after the other.
@@ -27,7 +27,7 @@ public struct AgeScale: Sendable {
         let newest = newest.flatMap { AgeScale.possible.contains($0) ? $0 : nil }
         let present = max(kept?.stamp(at: clocks, builtAt: builtAt) ?? clocks.wall.milliseconds, newest ?? .min)
         origin = present - clocks.now.nanoseconds / 1_000_000
-        asleep = AgeScale.asleep(now: clocks.now, sinceBoot: clocks.sinceBoot)
+        suspended = AgeScale.suspended(now: clocks.now, sinceBoot: clocks.sinceBoot)
     }
 
     /// The range of valid stamps, ±285 000 years. A number outside of it was never a stamp.
@@ -35,14 +35,14 @@ public struct AgeScale: Sendable {
 
     /// Updates the time for which the machine has slept.
     mutating func advance(now: Instant, sinceBoot: Int64) {
-        let asleep = AgeScale.asleep(now: now, sinceBoot: sinceBoot)
-        guard asleep - self.asleep >= AgeScale.shortestSleep else { return }
-        origin += asleep - self.asleep
-        self.asleep = asleep
+        let suspended = AgeScale.suspended(now: now, sinceBoot: sinceBoot)
+        guard suspended - self.suspended >= AgeScale.shortestSleep else { return }
+        origin += suspended - self.suspended
+        self.suspended = suspended
     }
 
     /// Returns the time for which the machine has slept since its boot, plus a constant.
-    private static func asleep(now: Instant, sinceBoot: Int64) -> Int64 {
+    private static func suspended(now: Instant, sinceBoot: Int64) -> Int64 {
         sinceBoot - now.nanoseconds / 1_000_000
     }
 

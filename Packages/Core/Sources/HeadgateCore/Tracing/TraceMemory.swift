@@ -144,8 +144,8 @@ struct TraceMemory {
     /// Returns the events with an id, the oldest first.
     func events(of id: String) -> [Remembered] {
         var id = id
-        let wanted = id.withUTF8 { hash.of(UnsafeRawBufferPointer($0)) }
-        let indexes = hashes.indices.filter { hashes[$0] == wanted }
+        let target = id.withUTF8 { hash.of(UnsafeRawBufferPointer($0)) }
+        let indexes = hashes.indices.filter { hashes[$0] == target }
         return indexes.map { remembered(rows[$0]) }.sorted { $0.sequenceNumber < $1.sequenceNumber }
     }
 

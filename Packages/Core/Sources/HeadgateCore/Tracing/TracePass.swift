@@ -101,8 +101,8 @@ final class TracePass {
 
     /// Drops the queries that no client waits for. Throws if none is left.
     private func dropUnwanted() throws(Interruption) {
-        for query in queries where !query.isWanted() { query.drop() }
-        queries.removeAll { !$0.isWanted() }
+        for query in queries where !query.isAwaited() { query.drop() }
+        queries.removeAll { !$0.isAwaited() }
         if queries.isEmpty { throw .unwanted }
     }
 

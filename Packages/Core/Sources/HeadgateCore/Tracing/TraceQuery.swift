@@ -7,7 +7,7 @@ import HeadgateData
 final class TraceQuery {
     let id: String
     /// Returns false once no client waits for the answer.
-    let isWanted: () -> Bool
+    let isAwaited: () -> Bool
     private let gate: Headgate
     /// The namespace of the id; nil for any.
     private let namespace: String?
@@ -42,10 +42,10 @@ final class TraceQuery {
     }
 
     init(
-        _ gate: Headgate, _ id: String, in namespace: String?, isWanted: @escaping () -> Bool,
+        _ gate: Headgate, _ id: String, in namespace: String?, isAwaited: @escaping () -> Bool,
         then: @escaping (Result<[TracedEvent], StoreFault>) -> Void
     ) {
-        (self.gate, self.id, self.namespace, self.isWanted, self.then) = (gate, id, namespace, isWanted, then)
+        (self.gate, self.id, self.namespace, self.isAwaited, self.then) = (gate, id, namespace, isAwaited, then)
     }
 
     private var events: EventQueue { gate.events }
@@ -277,10 +277,10 @@ extension Headgate {
     ///   - then: is called once, with the events by sequence number. There are none if the id is unknown or forgotten,
     ///     or if the answer is not wanted.
     public func trace(
-        _ id: String, in namespace: String?, isWanted: @escaping () -> Bool = { true },
+        _ id: String, in namespace: String?, isAwaited: @escaping () -> Bool = { true },
         then: @escaping (Result<[TracedEvent], StoreFault>) -> Void
     ) {
-        traceQueries.ask(TraceQuery(self, id, in: namespace, isWanted: isWanted, then: then), of: self)
+        traceQueries.ask(TraceQuery(self, id, in: namespace, isAwaited: isAwaited, then: then), of: self)
     }
 
     /// Returns the barriers that hold an event of a dispatcher now.

@@ -94,8 +94,8 @@ struct TracesBeforeStart {
     /// Returns the entries for an id, one per dispatcher that settled an event with it.
     func events(of id: String) -> [Settled] {
         var id = id
-        let wanted = id.withUTF8 { hash.of(UnsafeRawBufferPointer($0)) }
-        return hashes.indices.filter { hashes[$0] == wanted }.map { settled(entries[$0]) }
+        let target = id.withUTF8 { hash.of(UnsafeRawBufferPointer($0)) }
+        return hashes.indices.filter { hashes[$0] == target }.map { settled(entries[$0]) }
     }
 
     private func settled(_ entry: Entry) -> Settled {

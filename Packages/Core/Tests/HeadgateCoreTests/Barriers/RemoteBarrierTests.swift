@@ -164,7 +164,7 @@ struct RemoteBarrierTests {
     }
 
     @Test("B10: watchers are notified of changes of dispatchers and barriers, combined per turn")
-    func told() throws {
+    func reported() throws {
         var changes: [GateChange] = []
         let watching = bench.gate.changes.subscribe { changes.append($0) }
         try barriers.register("door", RemoteBarrierRegistration(scopes: [], state: .closed), by: shop)
@@ -204,15 +204,15 @@ struct RemoteBarrierTests {
     }
 
     @Test("B10: several watchers are independent of each other")
-    func toldToMany() throws {
-        var told: [String] = []
-        let first = bench.gate.changes.subscribe { _ in told.append("first") }
-        let second = bench.gate.changes.subscribe { _ in told.append("second") }
+    func reportedToMany() throws {
+        var reported: [String] = []
+        let first = bench.gate.changes.subscribe { _ in reported.append("first") }
+        let second = bench.gate.changes.subscribe { _ in reported.append("second") }
         try barriers.register("door", RemoteBarrierRegistration(scopes: [], state: .closed), by: shop)
-        #expect(told == ["first", "second"])
+        #expect(reported == ["first", "second"])
         second.dispose()
         try barriers.set("door", RemoteBarrierChange(reason: "why"), by: shop)
-        #expect(told == ["first", "second", "first"])
+        #expect(reported == ["first", "second", "first"])
         first.dispose()
     }
 

@@ -40,8 +40,8 @@ import Testing
             Int64.random(in: 0...(1 << Int.random(in: 0...45, using: &chance)), using: &chance)
         }
         for value in values { histogram.record(value) }
-        let wanted = Histogram.Scale.seconds.bounds.map { bound in values.filter { $0 <= bound }.count }
-        #expect(histogram.cumulative == wanted, "\(seed)")
+        let expected = Histogram.Scale.seconds.bounds.map { bound in values.filter { $0 <= bound }.count }
+        #expect(histogram.cumulative == expected, "\(seed)")
     }
 }
 

@@ -119,13 +119,13 @@ struct RequeueTests {
         bench.track(3)
         bench.sender.answer(.status(400))
         bench.settle()
-        var (isWanted, answers): (Bool, [Int]) = (true, [])
+        var (isAwaited, answers): (Bool, [Int]) = (true, [])
         let reads = bench.store.deadLetterReadCount
         for number in 1...50 {
-            let isWantedNow = { isWanted || number % 25 == 0 }
-            #expect(bench.gate.deadLetters.read(limit: 1, isWanted: isWantedNow) { _ in answers.append(number) })
+            let isAwaitedNow = { isAwaited || number % 25 == 0 }
+            #expect(bench.gate.deadLetters.read(limit: 1, isAwaited: isAwaitedNow) { _ in answers.append(number) })
         }
-        isWanted = false
+        isAwaited = false
         bench.settle()
         #expect(answers == [25, 50] && bench.store.deadLetterReadCount - reads == 2)
     }

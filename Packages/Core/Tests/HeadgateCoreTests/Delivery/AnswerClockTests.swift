@@ -9,17 +9,17 @@ struct AnswerClockTests {
         for seed: UInt64 in 1...300 {
             var random = SeededRandom(seed: seed)
             var clock = AnswerClock()
-            var heard: Set<Int64> = []
+            var answered: Set<Int64> = []
             // A later call never adds time before `through`, the end of the last recorded interval.
             var (now, through): (Int64, Int64) = (100, 0)
             for _ in 0..<60 {
                 now += Int64.random(in: 0...20, using: &random)
                 let start = now - Int64.random(in: 0...30, using: &random)
                 let end = now + (random.oneIn(2) ? Int64.random(in: 0...40, using: &random) : 0)
-                clock.heard(from: Instant(nanoseconds: start), to: Instant(nanoseconds: end))
-                heard.formUnion(max(start, through)..<max(start, through, end))
+                clock.answering(from: Instant(nanoseconds: start), to: Instant(nanoseconds: end))
+                answered.formUnion(max(start, through)..<max(start, through, end))
                 through = max(through, end)
-                let count = heard.count { $0 < now }
+                let count = answered.count { $0 < now }
                 try #require(clock.time(at: Instant(nanoseconds: now)) == .nanoseconds(count), "seed \(seed)")
             }
         }

@@ -19,7 +19,7 @@ struct ReadAheadTests {
     }
 
     @Test("Q6: reading buffers at most the requested events or bytes")
-    mutating func wanted() {
+    mutating func expected() {
         #expect(prepare(2) == (true, []))
         #expect(queue.count == 2)
         #expect(prepare(4, bytes: queue.waitingBytes + 1) == (true, []))

@@ -48,10 +48,10 @@ struct GuideTests {
     /// True if `source` contains the lines of `block` in order, at any indentation.
     private func contains(_ source: String, _ block: String) -> Bool {
         let lines = source.components(separatedBy: "\n")
-        let wanted = block.components(separatedBy: "\n").count
-        guard lines.count >= wanted else { return false }
-        return (0...(lines.count - wanted)).contains { start in
-            outdented(lines[start..<start + wanted].joined(separator: "\n")) == block
+        let expected = block.components(separatedBy: "\n").count
+        guard lines.count >= expected else { return false }
+        return (0...(lines.count - expected)).contains { start in
+            outdented(lines[start..<start + expected].joined(separator: "\n")) == block
         }
     }
 }

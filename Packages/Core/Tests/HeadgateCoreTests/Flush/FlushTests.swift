@@ -164,17 +164,17 @@ struct FlushTests {
         bench.settle()
         bench["collect"].answer(.delivered)
         bench.settle()
-        var told: [Bool] = []
+        var reported: [Bool] = []
         let watching = bench.gate.changes.subscribe { [unowned bench] _ in
-            told += bench.gate.dispatcherSummaries.filter { $0.id == "collect" }.map(\.isFlushing)
+            reported += bench.gate.dispatcherSummaries.filter { $0.id == "collect" }.map(\.isFlushing)
         }
         bench.store.memory.fault = .noRoom("full")
         bench.track(EventDraft())
         _ = bench.gate.flush(timeout: nil) { [ends] in ends.answers.append($0) }
         bench.settle()
         watching.dispose()
-        #expect(ends.answers.isEmpty && told.contains(true))
-        #expect(told.last == false)
+        #expect(ends.answers.isEmpty && reported.contains(true))
+        #expect(reported.last == false)
     }
 
     @Test("F2: the answer has the sent, failed and remaining events, and the blocking barriers")

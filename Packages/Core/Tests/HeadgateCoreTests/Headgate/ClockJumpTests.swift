@@ -56,7 +56,7 @@ struct ClockJumpTests {
     }
 
     @Test("P7: an event has the wall time of its receipt")
-    func told() {
+    func reported() {
         let bench = GateBench()
         bench.scheduler.wall = Timestamp(milliseconds: 0)
         bench.track(1)

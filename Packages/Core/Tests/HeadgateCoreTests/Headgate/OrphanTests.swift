@@ -13,7 +13,7 @@ struct OrphanTests {
     }
 
     @Test("Q3: the queue of a removed dispatcher is reported, with its age and expiry")
-    func told() throws {
+    func reported() throws {
         let bench = GateBench([settings("a"), settings("b")])
         bench.track(3)
         bench["a"].answer(.noAnswer(cause: "x"))

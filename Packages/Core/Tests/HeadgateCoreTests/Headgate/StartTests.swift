@@ -38,8 +38,8 @@ import Testing
     func oldest() throws {
         let bench = bench()
         bench.track(3)
-        var told: [DispatcherStarted] = []
-        let subscription = bench.gate.dispatcherStarts.subscribe { told.append($0) }
+        var reported: [DispatcherStarted] = []
+        let subscription = bench.gate.dispatcherStarts.subscribe { reported.append($0) }
         defer { subscription.dispose() }
         bench.add(late(.oldest))
         // An event of the same turn is newer than the dispatcher.
@@ -47,7 +47,7 @@ import Testing
         #expect(bench["late"].delivered == [1, 2, 3, 4] && bench.sender.delivered == [1, 2, 3, 4])
         let body = String(decoding: try #require(bench["late"].batches.first).body, as: UTF8.self)
         #expect(body.components(of: #""replayed":true"#) == 3)
-        #expect(told == [DispatcherStarted(id: "late", firstSequenceNumber: 1, events: 4)])
+        #expect(reported == [DispatcherStarted(id: "late", firstSequenceNumber: 1, events: 4)])
         #expect(bench.summary(of: "late").counters[.rewinds] == 0 && bench.summary(of: "late").pending == 0)
         #expect(bench.gate.stored == .zero && bench.counters[.quarantined] == 0)
     }

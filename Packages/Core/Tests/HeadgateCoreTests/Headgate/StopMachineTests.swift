@@ -13,7 +13,7 @@ struct StopMachineTests {
         let isFlushing: Bool
         var now: Instant
         var inFlight: Int
-        var told: [StopMachine.Order] = []
+        var reported: [StopMachine.Order] = []
 
         init(seed: UInt64) {
             random = SeededRandom(seed: seed)
@@ -24,7 +24,7 @@ struct StopMachineTests {
             inFlight = Int.random(in: 0...3, using: &random)
             let orders: [StopMachine.Order]
             (machine, orders) = StopMachine.begin(at: now, within: timeout, flushing: isFlushing)
-            told = orders
+            reported = orders
         }
 
         mutating func step() throws {
@@ -32,7 +32,7 @@ struct StopMachineTests {
             case 0: take(machine.checked(isStuck: random.oneIn(3), inFlight: inFlight))
             case 1 where random.oneIn(3): take(machine.flushEnded())
             case 2 where inFlight > 0: inFlight -= 1
-            case 3 where told.contains(.closeStore) && random.oneIn(4): take(machine.storeClosed())
+            case 3 where reported.contains(.closeStore) && random.oneIn(4): take(machine.storeClosed())
             case 4, 5:
                 let next = now + .milliseconds(Int.random(in: 0...3000, using: &random))
                 // The timer never fires late.
@@ -42,11 +42,11 @@ struct StopMachineTests {
             }
         }
 
-        private mutating func take(_ orders: [StopMachine.Order]) { told += orders }
+        private mutating func take(_ orders: [StopMachine.Order]) { reported += orders }
 
         /// Checks the orders of the run so far.
         func check() throws {
-            let steps = told.filter { $0 != .endFlush }
+            let steps = reported.filter { $0 != .endFlush }
             let names = steps.map { order in
                 switch order {
                 case .flush: 0
@@ -58,7 +58,7 @@ struct StopMachineTests {
                 }
             }
             // Each order comes at most once, in sequence, and none that another order requires is left out.
-            try #require(zip(names, names.dropFirst()).allSatisfy { $0 < $1 }, "\(told)")
+            try #require(zip(names, names.dropFirst()).allSatisfy { $0 < $1 }, "\(reported)")
             try #require(!names.contains(2) || names.contains(1))
             try #require(!names.contains(3) || names.contains(1))
             try #require(!names.contains(4) || names.contains(3))

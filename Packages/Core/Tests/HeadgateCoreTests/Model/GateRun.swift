@@ -133,7 +133,7 @@ final class GateRun {
             .delivered, .delivered, .delivered, .status(503), .status(400), .status(413), .noAnswer(cause: "reset"),
             .returned(cause: "nobody"), .lost(cause: "went away"), .lost(cause: "went away"), .status(500),
         ]
-        if profile.tellsEventsApart { results.append(.each(batch.events.map { _ in outcome() })) }
+        if profile.distinguishesEvents { results.append(.each(batch.events.map { _ in outcome() })) }
         answer(batch, of: id, results.randomElement(using: &random) ?? .delivered)
     }
 

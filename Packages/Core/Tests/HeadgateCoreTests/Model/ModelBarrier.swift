@@ -61,7 +61,7 @@ struct ModelProfile: Sendable, CustomTestStringConvertible {
     var dropsOldest = false
     var hasFaults = false
     /// True if destinations report an outcome for each event.
-    var tellsEventsApart = false
+    var distinguishesEvents = false
 
     var testDescription: String { name }
 
@@ -69,17 +69,17 @@ struct ModelProfile: Sendable, CustomTestStringConvertible {
     var losesSilently: Bool { hasTimeToLive || dropsOldest }
 
     /// True if each dispatcher settles its events in order, so that the model predicts the store's count exactly.
-    var isOrderly: Bool { !losesSilently && inFlight == 1 && !tellsEventsApart }
+    var isOrderly: Bool { !losesSilently && inFlight == 1 && !distinguishesEvents }
 
     static let all = [
         ModelProfile(name: "plain"),
         ModelProfile(name: "faults", hasFaults: true),
         ModelProfile(name: "several in flight", inFlight: 3),
-        ModelProfile(name: "events told apart", tellsEventsApart: true),
+        ModelProfile(name: "events told apart", distinguishesEvents: true),
         ModelProfile(name: "time to live", hasTimeToLive: true),
         ModelProfile(name: "drop oldest", dropsOldest: true),
         ModelProfile(
             name: "everything", inFlight: 2, hasTimeToLive: true, dropsOldest: true, hasFaults: true,
-            tellsEventsApart: true),
+            distinguishesEvents: true),
     ]
 }

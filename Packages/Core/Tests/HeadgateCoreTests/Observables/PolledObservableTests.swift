@@ -10,23 +10,23 @@ import Testing
     func polled() {
         let scheduler = ManualScheduler()
         var (value, readings) = (1, 0)
-        var told: [Int] = []
+        var reported: [Int] = []
         let state = Observables.every(.seconds(2), on: scheduler) {
             readings += 1
             return value
         }
         #expect(readings == 0)
-        let observer = state.subscribe { told.append($0) }
+        let observer = state.subscribe { reported.append($0) }
         scheduler.advance(by: .seconds(5))
-        #expect(told == [1])
+        #expect(reported == [1])
         #expect(readings == 3)
         value = 2
         scheduler.advance(by: .seconds(2))
-        #expect(told == [1, 2])
+        #expect(reported == [1, 2])
         observer.dispose()
         value = 3
         scheduler.advance(by: .seconds(20))
-        #expect(told == [1, 2])
+        #expect(reported == [1, 2])
         #expect(readings == 4)
     }
 

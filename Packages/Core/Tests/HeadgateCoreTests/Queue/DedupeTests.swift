@@ -171,7 +171,7 @@ struct DedupeTests {
     }
 
     @Test("Q7: status shows the number of remembered ids, and the wall time of the oldest")
-    func told() {
+    func reported() {
         #expect(bench.gate.events.remembered == (0, nil))
         _ = track("a")
         let first = bench.scheduler.wall

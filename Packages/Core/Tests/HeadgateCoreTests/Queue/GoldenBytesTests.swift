@@ -50,9 +50,9 @@ struct GoldenBytesTests {
             (1, [0xda, 0x87, 0xc1, 0xd8, 0x6b, 0x99, 0xaf, 0x44, 0x34, 0x76, 0x59, 0x11, 0x9b, 0x22, 0xfc, 0x45]),
             (63, [0x51, 0x50, 0xd1, 0x77, 0x2f, 0x50, 0x83, 0x4a, 0x50, 0x3e, 0x06, 0x9a, 0x97, 0x3f, 0xbd, 0x7c]),
         ]
-        for (count, wanted) in examples {
+        for (count, expected) in examples {
             let (first, second) = (0..<count).map { UInt8($0) }.withUnsafeBytes { SipHash.hash($0, key: key) }
-            #expect(LittleEndian.bytes(first) + LittleEndian.bytes(second) == wanted)
+            #expect(LittleEndian.bytes(first) + LittleEndian.bytes(second) == expected)
         }
     }
 

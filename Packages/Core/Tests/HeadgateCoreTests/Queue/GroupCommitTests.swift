@@ -146,11 +146,11 @@ struct GroupCommitTests {
 
     @Test("Q5: a waiter without an event is notified")
     func nothingToCommit() {
-        var told = 0
-        bench.gate.events.whenCommitted { told += $0 == nil ? 1 : 100 }
-        #expect(told == 0)
+        var reported = 0
+        bench.gate.events.whenCommitted { reported += $0 == nil ? 1 : 100 }
+        #expect(reported == 0)
         bench.settle()
-        #expect(told == 1)
+        #expect(reported == 1)
         #expect(bench.store.memory.groupCount == 0)
     }
 

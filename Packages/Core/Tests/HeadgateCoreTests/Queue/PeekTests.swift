@@ -71,13 +71,13 @@ struct PeekTests {
             bench.track(1, EventDraft(dispatchers: ["collect"]))
             bench.track(100, large)
         }
-        var (isWanted, answers, reads) = (true, 0, bench.store.readCount)
-        #expect(bench.gate.peek(at: "collect", limit: 20, isWanted: { isWanted }) { _ in answers += 1 })
-        isWanted = false
+        var (isAwaited, answers, reads) = (true, 0, bench.store.readCount)
+        #expect(bench.gate.peek(at: "collect", limit: 20, isAwaited: { isAwaited }) { _ in answers += 1 })
+        isAwaited = false
         bench.settle()
         #expect(answers == 0 && bench.store.readCount - reads == 1)
-        (isWanted, reads) = (true, bench.store.readCount)
-        #expect(bench.gate.peek(at: "collect", limit: 20, isWanted: { isWanted }) { _ in answers += 1 })
+        (isAwaited, reads) = (true, bench.store.readCount)
+        #expect(bench.gate.peek(at: "collect", limit: 20, isAwaited: { isAwaited }) { _ in answers += 1 })
         bench.settle()
         #expect(answers == 1 && bench.store.readCount - reads > 1)
     }

@@ -248,7 +248,7 @@ struct SettlementsTests {
     }
 
     @Test("Q8: waiters are notified of a failure")
-    func told() {
+    func reported() {
         var answers: [StoreFault?] = []
         settlements.whenWritten { answers.append($0) }
         scheduler.settle()

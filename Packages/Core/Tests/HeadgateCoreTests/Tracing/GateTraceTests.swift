@@ -299,21 +299,21 @@ import Testing
         track(1...100, in: bench)
         bench.gate.trace.remembered = 0
         var answers: [Int: Int] = [:]
-        var isWanted = true
+        var isAwaited = true
         for number in 1...300 {
-            let isWantedNow = { isWanted || number <= 100 }
-            bench.gate.trace("\(number)", in: nil, isWanted: isWantedNow) {
+            let isAwaitedNow = { isAwaited || number <= 100 }
+            bench.gate.trace("\(number)", in: nil, isAwaited: isAwaitedNow) {
                 answers[number] = (try? $0.get())?.count
             }
         }
-        isWanted = false
+        isAwaited = false
         let reads = bench.store.readCount
         bench.settle()
         #expect(bench.store.readCount - reads < 20)
         #expect(answers.count == 300)
         #expect((1...100).allSatisfy { answers[$0] == 1 } && (101...300).allSatisfy { answers[$0] == 0 })
         let isUnwanted = { false }
-        bench.gate.trace("x", in: nil, isWanted: isUnwanted) { _ in }
+        bench.gate.trace("x", in: nil, isAwaited: isUnwanted) { _ in }
         let before = bench.store.readCount
         bench.settle()
         #expect(bench.store.readCount == before)

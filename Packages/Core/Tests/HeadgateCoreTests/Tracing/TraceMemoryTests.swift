@@ -148,17 +148,18 @@ import Testing
     private func compare(_ memory: TraceMemory, _ model: Model, _ seed: Seed) {
         #expect(memory.oldest == model.oldest, "\(seed)")
         for number in 0...30 {
-            let wanted = model.events.filter { $0.id == "id\(number)" }
+            let expected = model.events.filter { $0.id == "id\(number)" }
             let found = memory.events(of: "id\(number)")
-            #expect(found.map(\.sequenceNumber) == wanted.map(\.number), "\(seed)")
-            #expect(found.map(\.namespace) == wanted.map(\.namespace), "\(seed)")
+            #expect(found.map(\.sequenceNumber) == expected.map(\.number), "\(seed)")
+            #expect(found.map(\.namespace) == expected.map(\.namespace), "\(seed)")
         }
         for event in model.events {
             for dispatcher in 1...3 as ClosedRange<DispatcherNumber> {
                 let line = memory.outcome(of: event.number, for: dispatcher)
-                let wanted = model.ended[dispatcher]?[event.number]
-                #expect(line.map { Int($0.sends) } == wanted?.sends, "\(seed): \(event.number)")
-                #expect(line?.end == wanted?.end && line?.at == wanted?.at && line?.cause == wanted?.cause, "\(seed)")
+                let expected = model.ended[dispatcher]?[event.number]
+                #expect(line.map { Int($0.sends) } == expected?.sends, "\(seed): \(event.number)")
+                #expect(
+                    line?.end == expected?.end && line?.at == expected?.at && line?.cause == expected?.cause, "\(seed)")
             }
         }
     }

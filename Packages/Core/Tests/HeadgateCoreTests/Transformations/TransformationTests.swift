@@ -229,9 +229,9 @@ struct TransformationTests {
         bench.gate.transformations.register(edits, id: "mark")
         try bench.gate.transformations.set(
             TransformationSettings(id: "mark", transformerId: "mark", scopes: [.allDispatchers], dropsOnError: true))
-        var told: [String] = []
+        var reported: [String] = []
         let subscription = bench.gate.transformations.failures.subscribe {
-            told.append("\($0.transformation): \($0.error)")
+            reported.append("\($0.transformation): \($0.error)")
         }
         bench.track(1, EventDraft(data: #"{"user":"x","mail":"m"}"#))
         bench.track(1, EventDraft(data: #"{"user":{},"mail":"m"}"#))
@@ -241,7 +241,7 @@ struct TransformationTests {
         #expect(deadLetter.reason == .transformation && deadLetter.attempts == 0 && deadLetter.sequenceNumber == 1)
         #expect(deadLetter.answer == "transformation mark failed")
         #expect(bench.counters[.transformationErrors] == 1 && bench.summary(of: "a").counters[.dead] == 1)
-        #expect(told.count == 1 && told[0].hasPrefix("mark: "))
+        #expect(reported.count == 1 && reported[0].hasPrefix("mark: "))
         withExtendedLifetime(subscription) {}
     }
 

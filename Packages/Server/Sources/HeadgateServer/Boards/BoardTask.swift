@@ -11,7 +11,7 @@ public final class BoardTask {
     /// The board, the input, and the activation that the run belongs to.
     public let run: BoardRun
     /// A Boolean value that says whether the activation still waits for the answer.
-    public private(set) var isWanted = true
+    public private(set) var isAwaited = true
     /// Called once if the activation ends before the answer: it was cancelled or timed out.
     public var onCancel: () -> Void = {}
 
@@ -25,7 +25,7 @@ public final class BoardTask {
     }
 
     deinit {
-        if isWanted { tell(.failure(.unanswered)) }
+        if isAwaited { deliver(.failure(.unanswered)) }
     }
 
     /// Answers the run: the board is completed, or (`false`) it is not. A second answer has no effect.
@@ -40,19 +40,19 @@ public final class BoardTask {
 
     func answer(_ answer: BoardAnswer) {
         scheduler.preconditionOnScheduler()
-        guard isWanted else { return }
-        isWanted = false
-        tell(answer)
+        guard isAwaited else { return }
+        isAwaited = false
+        deliver(answer)
     }
 
     func cancel() {
-        guard isWanted else { return }
-        isWanted = false
+        guard isAwaited else { return }
+        isAwaited = false
         scheduler.soon { [onCancel] in onCancel() }
     }
 
     /// Reports the answer later, because the caller may be in the middle of a change.
-    private func tell(_ answer: BoardAnswer) {
+    private func deliver(_ answer: BoardAnswer) {
         scheduler.soon { [finish] in finish(answer) }
     }
 

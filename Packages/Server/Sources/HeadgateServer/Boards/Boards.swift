@@ -50,7 +50,7 @@ final class Boards {
     func serve(_ board: String, _ serving: BoardServing, by session: Session) throws(ServingRefusal) {
         try serve(board, serving, by: session.number) { ClientProvider(session, for: self) }
         if machine.deniedBypasses.contains(board) {
-            log.tell(.bypassForbidden, ["board": .string(board), "client": .string(session.name)])
+            log.write(.bypassForbidden, ["board": .string(board), "client": .string(session.name)])
         }
     }
 

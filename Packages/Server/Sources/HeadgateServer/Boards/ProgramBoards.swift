@@ -120,10 +120,10 @@ public final class ProgramBoards {
         var request = ActivationRequest(board: board, mainboard: mainboard)
         (request.input, request.timeout, request.wait) = (input, timeout, wait)
         request.within = BoardTask.activation
-        let tell = { [scheduler = boards.scheduler] outcome in scheduler.soon { then(outcome) } }
+        let report = { [scheduler = boards.scheduler] outcome in scheduler.soon { then(outcome) } }
         // The limits of activations apply to clients only, so this call fails only if the service stops.
-        guard !gate.isStopping, let activation = try? boards.activate(request, then: tell) else {
-            tell(.withdrawn)
+        guard !gate.isStopping, let activation = try? boards.activate(request, then: report) else {
+            report(.withdrawn)
             return DisposeAction {}
         }
         return DisposeAction { [weak boards] in boards?.cancel(activation) }
@@ -195,7 +195,7 @@ public final class ProgramBoard: BoardProvider {
         let task = BoardTask(run, scheduler: boards.scheduler) { [weak self] in self?.answered(run, $0) }
         tasks[run.run] = WeakTask(task: task)
         boards.scheduler.soon { [handler] in
-            if task.isWanted { BoardTask.$activation.withValue(run.activation) { handler(task) } }
+            if task.isAwaited { BoardTask.$activation.withValue(run.activation) { handler(task) } }
         }
     }
 

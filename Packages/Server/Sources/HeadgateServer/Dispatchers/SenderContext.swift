@@ -12,15 +12,15 @@ public final class SenderContext {
     /// The event loop below the scheduler, or nil if the scheduler has none.
     private let loop: EventLoop?
     /// The workers of dispatchers of kind `worker`.
-    let workforces: WorkerGroups
+    let workerGroups: WorkerGroups
     /// The threads that write files, for dispatchers of kind `file`.
     let fileThreads = FileThreads()
     private var client: HTTPClient?
 
-    init(scheduler: any Scheduler, loop: EventLoop?, dataDirectory: String, workforces: WorkerGroups) {
+    init(scheduler: any Scheduler, loop: EventLoop?, dataDirectory: String, workerGroups: WorkerGroups) {
         self.scheduler = scheduler
         self.dataDirectory = dataDirectory
-        self.workforces = workforces
+        self.workerGroups = workerGroups
         self.loop = loop
     }
 

@@ -16,7 +16,7 @@ final class Log {
     }
 
     /// Logs a line, unless a burst of equal lines holds it back.
-    func tell(_ kind: LogKind, _ members: DataObject = [:]) {
+    func write(_ kind: LogKind, _ members: DataObject = [:]) {
         guard output.isRead else { return }
         let line = LogLine(kind, members)
         guard !bursts.take(line, at: scheduler.now) else { return output.write(line) }

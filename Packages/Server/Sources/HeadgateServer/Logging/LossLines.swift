@@ -3,7 +3,7 @@ import HeadgateData
 
 extension Log {
     /// Logs events that were lost, dropped or dead-lettered (Behaviour O4).
-    func tell(_ loss: EventLoss) {
+    func write(_ loss: EventLoss) {
         var members: DataObject = [
             "dispatcher": .string(loss.dispatcher), "events": .number(DataNumber(loss.events)),
         ]
@@ -12,34 +12,34 @@ extension Log {
             members["reason"] = .string(reason.rawValue)
             members["cause"] = .string(loss.cause ?? "")
             members["id"] = .string(loss.firstID ?? "")
-            tell(.eventsDeadLettered, members)
-        case .expired: tell(.eventsExpired, members)
-        case .evicted: tell(.eventsEvicted, members)
-        case .purged: tell(.eventsPurged, members)
-        case .deadLettersDropped: tell(.deadLettersDropped, members)
+            write(.eventsDeadLettered, members)
+        case .expired: write(.eventsExpired, members)
+        case .evicted: write(.eventsEvicted, members)
+        case .purged: write(.eventsPurged, members)
+        case .deadLettersDropped: write(.deadLettersDropped, members)
         case .deadLettersFull:
-            tell(
+            write(
                 .deadLettersFull, ["dispatcher": .string(loss.dispatcher), "letters": .number(DataNumber(loss.events))])
-        case .duplicates: tell(.eventsDuplicate, members)
+        case .duplicates: write(.eventsDuplicate, members)
         case .rejected:
             members["cause"] = .string(loss.cause ?? "")
-            tell(.eventsRejected, members)
-        case .quarantined: tell(.eventsQuarantined, members)
+            write(.eventsRejected, members)
+        case .quarantined: write(.eventsQuarantined, members)
         case .queueExpired, .queueEvicted:
             members["reason"] =
                 loss.kind == .queueExpired
                 ? "its events are older than `store.max_age_s`" : "newer events needed the room"
-            tell(.orphanQueueDropped, members)
+            write(.orphanQueueDropped, members)
         }
     }
 }
 
 extension Log {
     /// Logs what a start found in the event store: damage, the number of events lost to it (Behaviour Q8), and notes.
-    func tell(findingsOf state: StoredState) {
-        for warning in state.warnings { tell(.storeRepaired, ["damage": .string(warning)]) }
-        if state.quarantined > 0 { tell(.storeDamaged, ["count": .number(DataNumber(state.quarantined))]) }
-        for note in state.notes { tell(.storeNoted, ["note": .string(note)]) }
+    func write(findingsOf state: StoredState) {
+        for warning in state.warnings { write(.storeRepaired, ["damage": .string(warning)]) }
+        if state.quarantined > 0 { write(.storeDamaged, ["count": .number(DataNumber(state.quarantined))]) }
+        for note in state.notes { write(.storeNoted, ["note": .string(note)]) }
     }
 }
 
@@ -58,13 +58,13 @@ final class RefusalCounts {
     /// Counts refused events.
     func count(_ events: Int, reason: String) {
         guard log.output.isRead else { return }
-        if counts.isEmpty { scheduler.atEndOfTurn(.watch) { [weak self] in self?.tell() } }
+        if counts.isEmpty { scheduler.atEndOfTurn(.watch) { [weak self] in self?.write() } }
         counts[reason, default: 0] += events
     }
 
-    private func tell() {
+    private func write() {
         for (reason, events) in counts.sorted(by: { $0.key < $1.key }) {
-            log.tell(.eventsRefused, ["events": .number(DataNumber(events)), "reason": .string(reason)])
+            log.write(.eventsRefused, ["events": .number(DataNumber(events)), "reason": .string(reason)])
         }
         counts = [:]
     }

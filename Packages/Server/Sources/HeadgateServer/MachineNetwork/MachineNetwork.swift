@@ -76,12 +76,12 @@ final class NetworkMonitor {
 
     /// Takes a state from the kernel. It overrides an earlier result of the probe.
     func kernelReported(_ state: NetworkState) {
-        tell(state)
+        report(state)
         guard state == .disconnected else { return probe?.stop() ?? () }
-        probe?.start { [weak self] in self?.tell(.connected(.other)) }
+        probe?.start { [weak self] in self?.report(.connected(.other)) }
     }
 
-    private func tell(_ state: NetworkState) {
+    private func report(_ state: NetworkState) {
         guard state != reported else { return }
         reported = state
         onChange(state)

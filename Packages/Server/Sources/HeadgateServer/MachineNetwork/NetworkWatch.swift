@@ -76,7 +76,7 @@ final class NetworkWatch {
             case .datagram(let datagram): messages.read(datagram).forEach(take)
             case .overrun: recover()
             // The request comes last, because unread messages are older than the answer.
-            case .nothing: if !ask() { return tell() }
+            case .nothing: if !ask() { return report() }
             }
         }
         // The rest waits for the next turn, so that other work of the loop runs. The call has to be scheduled: the
@@ -106,7 +106,7 @@ final class NetworkWatch {
         listen()
     }
 
-    private func tell() {
+    private func report() {
         guard inquiry.isComplete, table != reported else { return }
         reported = table
         onEvent(table.state)
@@ -120,22 +120,22 @@ final class NetworkWatch {
 /// The kernel's lists that are still to be read. The lists are requested one at a time, because the kernel answers one
 /// request after another. A pure value.
 struct NetlinkInquiry {
-    private var wanted: Set<NetworkList> = []
+    private var requested: Set<NetworkList> = []
     private var underWay: (list: NetworkList, number: UInt32)?
     private var lastNumber: UInt32 = 0
 
     /// A Boolean value that says whether every wanted list has arrived.
-    var isComplete: Bool { wanted.isEmpty && underWay == nil }
+    var isComplete: Bool { requested.isEmpty && underWay == nil }
 
     /// Requests a list, again if it is already being read.
     mutating func want(_ list: NetworkList) {
-        wanted.insert(list)
+        requested.insert(list)
     }
 
     /// Returns the next list to request and its number, or nil if a request is open or no list is wanted.
     mutating func next() -> (list: NetworkList, number: UInt32)? {
-        guard underWay == nil, let list = NetworkList.allCases.first(where: wanted.contains) else { return nil }
-        wanted.remove(list)
+        guard underWay == nil, let list = NetworkList.allCases.first(where: requested.contains) else { return nil }
+        requested.remove(list)
         lastNumber &+= 1
         underWay = (list, lastNumber)
         return underWay

@@ -55,7 +55,7 @@ struct BackupMethods: MethodFamily {
         running.bytes += piece.bytes.count
         guard piece.isLast else { return }
         backups.end(of: session)
-        log.tell(
+        log.write(
             .storeBackedUp,
             [
                 "uid": .number(DataNumber(Int(caller.credentials.uid))),

@@ -86,7 +86,7 @@ struct BoardMethods: MethodFamily {
         if parts.gate.isStopping { throw RPCError(.shuttingDown) }
         do throws(TooManyActivations) {
             try parts.boards.activate(request) { [reply = call.reply] outcome in
-                reply.tell(outcome, of: board)
+                reply.answer(outcome, of: board)
             }
         } catch {
             throw RPCError(.limit, "a connection has at most \(error.limit) activations in progress")
@@ -98,7 +98,7 @@ struct BoardMethods: MethodFamily {
 }
 
 extension Reply {
-    fileprivate func tell(_ outcome: ActivationOutcome, of board: String) {
+    fileprivate func answer(_ outcome: ActivationOutcome, of board: String) {
         if let error = RPCError(outcome, board: board) { return fail(error) }
         guard case .completed(let result) = outcome else { return }
         answer(BoardMessages.outcome, result)

@@ -17,7 +17,7 @@ struct DeadLetterMethods: MethodFamily {
     ) { parts, call, dispatcher, limit, after throws(RPCError) in
         let (reply, gate) = (call.reply, parts.gate)
         let isKnown = gate.deadLetters.read(
-            of: dispatcher, after: DeadLetterNumber(after), limit: limit, isWanted: { reply.isWaiting }
+            of: dispatcher, after: DeadLetterNumber(after), limit: limit, isAwaited: { reply.isWaiting }
         ) { [gate] result in
             switch result {
             case .success(let deadLetters): reply.answer(page, (deadLetters, gate.dispatchers))
@@ -54,7 +54,7 @@ struct DeadLetterMethods: MethodFamily {
             [reply = call.reply, log = parts.log] result in
             switch result {
             case .success(let purged):
-                if purged > 0 { log.tell(.deadLettersPurged, ["letters": .number(DataNumber(purged))]) }
+                if purged > 0 { log.write(.deadLettersPurged, ["letters": .number(DataNumber(purged))]) }
                 reply.answer(count, purged)
             case .failure:
                 reply.fail(RPCError(.storage, "the store could not delete all of the dead letters; try again"))

@@ -32,7 +32,7 @@ struct DispatcherMethods: MethodFamily {
         guard parts.gate.resume(id, then: call.reply.answerWritten()) else { throw .unknownDispatcher(id) }
         // An open barrier shows no reason, so the log keeps it.
         if let reason {
-            parts.log.tell(.dispatcherResumed, ["dispatcher": .string(id), "reason": .string(reason)])
+            parts.log.write(.dispatcherResumed, ["dispatcher": .string(id), "reason": .string(reason)])
         }
     }
 
@@ -43,7 +43,7 @@ struct DispatcherMethods: MethodFamily {
         let cause = parts.gate.dispatcherSummaries.first { $0.id == id }?.lastError
         guard let wasWaiting = parts.gate.endBackoff(of: id) else { throw .unknownDispatcher(id) }
         if wasWaiting {
-            parts.log.tell(.dispatcherRetried, ["dispatcher": .string(id), "cause": .string(cause ?? "a failure")])
+            parts.log.write(.dispatcherRetried, ["dispatcher": .string(id), "cause": .string(cause ?? "a failure")])
         }
         call.reply.answer()
     }

@@ -58,7 +58,7 @@ struct EraseMethods: MethodFamily {
     }
 
     private func note(_ answer: ErasureAnswer, _ reason: String?, _ caller: Caller) {
-        log.tell(
+        log.write(
             .eventsErased,
             [
                 "uid": .number(DataNumber(Int(caller.credentials.uid))),

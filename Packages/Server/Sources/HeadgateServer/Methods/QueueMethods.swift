@@ -19,7 +19,7 @@ struct QueueMethods: MethodFamily {
         // The answer comes later. The session's share of this turn pays for reading the events now (Behaviour X3).
         call.session.spend(answer: limit * TurnShare.answerBytes)
         let isKnown = parts.gate.peek(
-            at: id, after: SequenceNumber(after), limit: limit, isWanted: { reply.isWaiting }
+            at: id, after: SequenceNumber(after), limit: limit, isAwaited: { reply.isWaiting }
         ) { result in
             switch result {
             case .success(let page): reply.answer(Self.page, page)

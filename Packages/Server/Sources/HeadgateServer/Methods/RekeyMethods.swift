@@ -39,7 +39,7 @@ struct RekeyMethods: MethodFamily {
     ])
 
     private func note(_ keys: EncryptionKeys, _ caller: Caller) {
-        log.tell(
+        log.write(
             .storeRekeyed,
             [
                 "uid": .number(DataNumber(Int(caller.credentials.uid))),

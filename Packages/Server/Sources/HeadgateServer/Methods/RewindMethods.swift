@@ -42,7 +42,7 @@ struct RewindMethods: MethodFamily {
     }
 
     private func note(_ answer: RewindAnswer, _ id: String, _ caller: Caller) {
-        log.tell(
+        log.write(
             .dispatcherRewound,
             [
                 "dispatcher": .string(id), "seq": .number(DataNumber(Int(answer.firstSequenceNumber))),

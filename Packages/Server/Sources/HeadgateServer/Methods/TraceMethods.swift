@@ -23,7 +23,7 @@ struct TraceMethods: MethodFamily {
         }
         let (quota, uid, reply) = (parts.quota, call.session.caller.credentials.uid, call.reply)
         try quota.begin(for: uid)
-        parts.gate.trace(id, in: namespace == "*" ? nil : asked ?? caller.namespace, isWanted: { reply.isWaiting }) {
+        parts.gate.trace(id, in: namespace == "*" ? nil : asked ?? caller.namespace, isAwaited: { reply.isWaiting }) {
             result in
             quota.end(for: uid)
             switch result {

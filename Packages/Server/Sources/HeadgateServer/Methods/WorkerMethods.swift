@@ -5,7 +5,7 @@ import HeadgateWire
 /// workers (Behaviour K3).
 struct WorkerMethods: MethodFamily {
     let gate: Headgate
-    let workforces: WorkerGroups
+    let workerGroups: WorkerGroups
 
     private static let subscribe = FamilyMethod<Self>(
         "dispatcher.subscribe", .serve,
@@ -16,18 +16,18 @@ struct WorkerMethods: MethodFamily {
         Field(optional: "limit", .integer(1...), "the most events of a batch"),
         reasons: [.notFound, .conflict, .unauthorized]
     ) { parts, call, id, credit, mostEvents throws(RPCError) in
-        guard let workforce = parts.workforces.open(id) else {
+        guard let workerGroup = parts.workerGroups.open(id) else {
             guard parts.gate.dispatchers.contains(id) else { throw .unknownDispatcher(id) }
             throw RPCError(.conflict, "dispatcher \(id) is not of kind worker")
         }
-        guard call.session.caller.mayWork(for: workforce.workers) else {
+        guard call.session.caller.mayWork(for: workerGroup.workers) else {
             throw RPCError(
                 .unauthorized,
                 "dispatcher \(id) restricts its workers: dispatchers.\(id).workers in the daemon's settings must name your user or group",
                 data: ["group": "serve"])
         }
         call.reply.answer()
-        workforce.subscribe(call.session, credit: credit, mostEvents: mostEvents ?? .max)
+        workerGroup.subscribe(call.session, credit: credit, mostEvents: mostEvents ?? .max)
     }
 
     private static let unsubscribe = FamilyMethod<Self>(
@@ -36,8 +36,8 @@ struct WorkerMethods: MethodFamily {
         Field("id", .string), reasons: [.notFound]
     ) { parts, call, id throws(RPCError) in
         let reply = call.reply
-        let workforce = parts.workforces.known(id)
-        guard workforce?.unsubscribe(call.session.number, then: { reply.answer() }) == true else {
+        let workerGroup = parts.workerGroups.known(id)
+        guard workerGroup?.unsubscribe(call.session.number, then: { reply.answer() }) == true else {
             throw RPCError(.notFound, "no subscription to dispatcher \(id)")
         }
     }

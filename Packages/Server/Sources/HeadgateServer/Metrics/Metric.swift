@@ -35,18 +35,18 @@ struct Metric: Sendable {
     /// The names of the labels that distinguish the samples.
     let labels: [StaticString]
     /// Writes the metric's samples.
-    let tell: @Sendable (MetricsReading, inout SampleWriter) -> Void
+    let write: @Sendable (MetricsReading, inout SampleWriter) -> Void
 
     init(
         _ kind: Kind, _ name: String, _ help: String, unit: Unit? = nil, labels: [StaticString] = [],
-        tell: @escaping @Sendable (MetricsReading, inout SampleWriter) -> Void
+        write: @escaping @Sendable (MetricsReading, inout SampleWriter) -> Void
     ) {
         self.name = name
         self.kind = kind
         self.unit = unit
         self.help = help + "."
         self.labels = labels
-        self.tell = tell
+        self.write = write
     }
 
     /// Returns a metric that has one sample.
@@ -161,7 +161,7 @@ extension JSONWriter {
         var samples = SampleWriter(json: self)
         // The writer's bytes move to the sample writer and back without a copy, because they may be a megabyte.
         bytes = []
-        metric.tell(reading, &samples)
+        metric.write(reading, &samples)
         self = samples.json
         endArray()
     }

@@ -41,7 +41,7 @@ final class ListeningSockets {
     }
 
     private func add(_ listener: UnixListener) {
-        listener.onError = { [log] in log.tell(.connectionFailed, ["cause": .string("\($0)")]) }
+        listener.onError = { [log] in log.write(.connectionFailed, ["cause": .string("\($0)")]) }
         listeners.append(listener)
     }
 
@@ -63,10 +63,10 @@ final class ListeningSockets {
         do throws(TransportError) {
             add(try UnixListener(path: path, on: loop, waiting: false, onConnection: accept))
             isLossLogged = false
-            log.tell(.socketRenewed, ["socket": .string(path)])
+            log.write(.socketRenewed, ["socket": .string(path)])
             return true
         } catch {
-            if !isLossLogged { log.tell(.socketLost, ["socket": .string(path), "cause": .string("\(error)")]) }
+            if !isLossLogged { log.write(.socketLost, ["socket": .string(path), "cause": .string("\(error)")]) }
             isLossLogged = true
             return false
         }

@@ -120,7 +120,7 @@ final class Session {
     /// Closes the session, which has lost rights that it used.
     private func end(without rights: [String]) {
         let rights = rights.sorted().joined(separator: ", ")
-        server.log.tell(.clientDisconnected, ["client": .string(asOwner.name), "rights": .string(rights)])
+        server.log.write(.clientDisconnected, ["client": .string(asOwner.name), "rights": .string(rights)])
         end(because: .unauthorized)
     }
 

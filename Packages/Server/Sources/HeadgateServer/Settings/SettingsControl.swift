@@ -108,7 +108,7 @@ final class SettingsControl {
 
     /// Starts to fetch the remote layer.
     /// - Parameter follower: called after each change from now on.
-    func goOn(telling follower: some SettingsObserver) {
+    func goOn(reporting follower: some SettingsObserver) {
         self.follower = follower
         watchRemoteSettings()
     }
@@ -197,7 +197,7 @@ final class SettingsControl {
         let old = inForce
         let made = try installer.prepare(new, insteadOf: old)
         for refusal in installer.putInForce(new, insteadOf: old, made) {
-            installer.log.tell(.barrierRefused, ["fault": .string(refusal.description)])
+            installer.log.write(.barrierRefused, ["fault": .string(refusal.description)])
         }
         inForce = new
         findings = warnings.map(\.description)
@@ -236,7 +236,7 @@ final class SettingsControl {
     private func takeRemote(_ found: RemoteSettings.Found) -> Bool {
         if case .nothing(let cause) = found {
             failedLoads.failed(.fetch, cause, at: wall)
-            installer.log.tell(.remoteFailed, ["cause": .string(cause)])
+            installer.log.write(.remoteFailed, ["cause": .string(cause)])
             return false
         }
         failedLoads.succeeded(.fetch)
@@ -266,7 +266,7 @@ final class SettingsControl {
     private func refuseRemote(_ faults: [SettingsFault]) {
         failedLoads.refused(.remote, faults, at: wall)
         let list = faults.map(\.description).joined(separator: "; ")
-        installer.log.tell(.remoteRefused, ["faults": .string(list)])
+        installer.log.write(.remoteRefused, ["faults": .string(list)])
     }
 }
 

@@ -9,7 +9,7 @@ import HeadgateData
 struct SettingsInstaller {
     let gate: Headgate
     let boards: Boards
-    let workforces: WorkerGroups
+    let workerGroups: WorkerGroups
     let senderContext: SenderContext
     let configuration: ServerConfiguration
     let log: Log
@@ -131,7 +131,7 @@ struct SettingsInstaller {
     }
 
     private func putDispatchersInForce(_ new: Settings, insteadOf old: Settings, _ made: Preparation) {
-        workforces.follow(
+        workerGroups.follow(
             new.dispatchers.compactMap { dispatcher in
                 (dispatcher.kind.settings as? WorkerSettings).map { (dispatcher.id, $0) }
             })
@@ -225,7 +225,7 @@ struct SettingsInstaller {
             try gate.transformations.set(transformation.settings)
         } catch {
             // This does not happen: the check of the settings included the rule, and the transformer is registered.
-            log.tell(
+            log.write(
                 .transformationFailed, ["transformation": .string(transformation.id), "cause": .string("\(error)")])
         }
     }

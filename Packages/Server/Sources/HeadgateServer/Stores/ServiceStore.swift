@@ -42,10 +42,10 @@ final class ServiceStore {
         let store = DiskEventStore(options: options, loop: loop)
         // Each dispatcher that misses the lost events counts them.
         store.onRenewal = { lost in
-            log.tell(
+            log.write(
                 .storeRenewed, ["directory": .string(paths.dataDirectory), "events": .number(DataNumber(lost))])
         }
-        store.onQuarantine = { log.tell(.storeDamaged, ["count": .number(DataNumber($0))]) }
+        store.onQuarantine = { log.write(.storeDamaged, ["count": .number(DataNumber($0))]) }
         return store
     }
 
@@ -57,7 +57,7 @@ final class ServiceStore {
         options.mostRecentIDs = settings.store.dedupeIDs
         options.wall = { Timestamp.ofSystem.milliseconds }
         let store = SQLiteEventStore(options: options) { loop.submit($0) }
-        store.onQuarantine = { log.tell(.storeDamaged, ["count": .number(DataNumber($0))]) }
+        store.onQuarantine = { log.write(.storeDamaged, ["count": .number(DataNumber($0))]) }
         return store
     }
 

@@ -68,8 +68,8 @@ struct YearlyMoment: Equatable {
             let first = YearlyMoment.days(year, month)
             let next = month == 12 ? YearlyMoment.days(year + 1, 1) : YearlyMoment.days(year, month + 1)
             let firstWeekday = first + (weekday - YearlyMoment.sundayBased(first) + 7) % 7
-            let wanted = firstWeekday + (week - 1) * 7
-            return wanted < next ? wanted : wanted - 7
+            let day = firstWeekday + (week - 1) * 7
+            return day < next ? day : day - 7
         }
     }
 

@@ -67,7 +67,7 @@ final class ContextCollectors {
     private func complain(_ complaint: String, of id: String) {
         guard complaints[id] != complaint else { return }
         complaints[id] = complaint
-        log.tell(.collectorFailed, ["collector": .string(id), "cause": .string(complaint)])
+        log.write(.collectorFailed, ["collector": .string(id), "cause": .string(complaint)])
     }
 }
 

@@ -150,7 +150,7 @@ final class EventTracker {
     /// - Returns: the client's error, which leaves out the local cause.
     func refusal(of events: Int, from session: Session, _ fault: StoreFault) -> RPCError {
         count(.rejected, events, of: session)
-        log.tell(.storeFailed, ["events": .number(DataNumber(events)), "cause": .string(fault.message)])
+        log.write(.storeFailed, ["events": .number(DataNumber(events)), "cause": .string(fault.message)])
         if case .noRoom = fault { return RPCError(.storage, "the event was not stored: the disk of the store is full") }
         return RPCError(.storage, "the event was not stored: the store failed; the daemon's log has the cause")
     }

@@ -55,7 +55,7 @@ private struct DispatchersReport: TopicReport {
 
     mutating func news(from sources: WatchSources) -> TopicNews? {
         let summaries = sources.gate.dispatcherSummaries
-        guard let news = reported.tell(summaries.map(\.reported)) else { return nil }
+        guard let news = reported.news(summaries.map(\.reported)) else { return nil }
         return TopicNews(dispatchers: news.changed.map { summaries[$0] }, removed: news.removed)
     }
 }
@@ -77,7 +77,7 @@ private struct BarriersReport: TopicReport {
 
     mutating func news(from sources: WatchSources) -> TopicNews? {
         let summaries = sources.gate.barrierSummaries
-        guard let news = reported.tell(summaries) else { return nil }
+        guard let news = reported.news(summaries) else { return nil }
         return TopicNews(barriers: news.changed.map { summaries[$0] }, removed: news.removed)
     }
 }
@@ -86,17 +86,17 @@ private struct BarriersReport: TopicReport {
 /// first report counts from the service's start, so that the sum of all reports equals the counts in `dispatcher.list`.
 private struct OutcomesReport: TopicReport {
     private var reported: [String: DispatcherOutcomes]?
-    private var toldErasure: ErasureProgress?
+    private var reportedErasure: ErasureProgress?
 
     mutating func news(from sources: WatchSources) -> TopicNews? {
         let outcomes = sources.gate.outcomes
         let old = reported ?? [:]
         let news = outcomes.compactMap { $0.news(to: old[$0.dispatcher]) }
         let erasure = sources.gate.erasure
-        let isErasureNews = erasure != toldErasure
+        let isErasureNews = erasure != reportedErasure
         guard reported == nil || !news.isEmpty || isErasureNews else { return nil }
         reported = Dictionary(outcomes.map { ($0.dispatcher, $0) }) { first, _ in first }
-        toldErasure = erasure
+        reportedErasure = erasure
         return TopicNews(outcomes: news, erasure: isErasureNews ? .some(erasure) : nil)
     }
 }
@@ -156,7 +156,7 @@ struct ReportedEntries<Entry: Equatable> {
 
     /// Compares the whole list with the last report, and remembers the list as reported.
     /// - Returns: the difference, or nil if there is none. The first call never returns nil.
-    mutating func tell(_ entries: [Entry]) -> News? {
+    mutating func news(_ entries: [Entry]) -> News? {
         let old = reported ?? NameTable()
         var new = NameTable<Entry>()
         for entry in entries where new[id(entry)] == nil { new[id(entry)] = entry }

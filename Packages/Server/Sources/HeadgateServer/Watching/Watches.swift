@@ -138,7 +138,7 @@ final class Watches {
                 isComplete = false
                 continue
             }
-            turns.spend(turn.count(watch.tell(from: sources, at: now), of: uid), of: uid)
+            turns.spend(turn.count(watch.notify(from: sources, at: now), of: uid), of: uid)
         }
         if !isComplete { scheduler.nextTurn { [weak self] in self?.scheduleReport() } }
     }
@@ -206,7 +206,7 @@ final class Watch {
 
     /// Sends a notification for each topic that is due and has changed.
     /// - Returns: the number of bytes sent.
-    func tell(from sources: WatchSources, at now: Instant) -> Int {
+    func notify(from sources: WatchSources, at now: Instant) -> Int {
         var writer = JSONWriter()
         for index in parts.indices where parts[index].pace.takeDue(at: now) {
             guard let news = parts[index].report.news(from: sources) else { continue }

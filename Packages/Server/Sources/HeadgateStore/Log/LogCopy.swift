@@ -41,12 +41,12 @@ final class LogCopy {
 
     /// Returns the first neighbouring segments that are wanted, and whose needed content fits into one.
     static func plan(
-        _ log: SegmentLog, of isWanted: (LogSegmentEntry) throws(DiskFault) -> Bool
+        _ log: SegmentLog, of isAwaited: (LogSegmentEntry) throws(DiskFault) -> Bool
     ) throws(DiskFault) -> [LogSegmentEntry] {
         let need = log.state.needed
         var (taken, sum): ([LogSegmentEntry], Int) = ([], 0)
         for entry in log.state.segments {
-            guard try isWanted(entry) else {
+            guard try isAwaited(entry) else {
                 if taken.isEmpty { continue } else { break }
             }
             let bytes = need.bytes(of: entry.number, log.index(of: entry))

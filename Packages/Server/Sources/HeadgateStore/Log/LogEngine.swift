@@ -1,6 +1,6 @@
 import HeadgateCore
 
-/// The engine of the store: it carries out jobs on a log, and does the chores that they leave. Its owner is one thread
+/// The engine of the store: it carries out jobs on a log, and does the background work that they leave. Its owner is one thread
 /// at a time (``EngineOwnership``).
 final class LogEngine {
     /// The highest sequence number that was appended before the present job. Events of later jobs of the same turn may
@@ -96,7 +96,7 @@ final class LogEngine {
         }
     }
 
-    /// Notes the chores that some jobs leave.
+    /// Notes the background work that some jobs leave.
     private func noteWrites(_ jobs: ArraySlice<StoreJob>) {
         (isSyncDue, areIDsDue) = (log.active.isSyncDue, log.areIDsDue)
         writesSinceReview += jobs.count { $0.maySettle }
@@ -251,23 +251,23 @@ final class LogEngine {
         return write([.changes([.deadLettersGone(numbers)])]).map { _ in numbers.count }
     }
 
-    // MARK: Chores
+    // MARK: Background work
 
     /// True if segments are being copied.
     var isCopying: Bool { copy != nil }
 
-    var hasChores: Bool {
+    var hasBackgroundWork: Bool {
         !isPaused && (isSyncDue || isReviewDue || copy != nil || log.files.isShort || areIDsDue || canRekey)
     }
 
-    /// Allows chores again after a fault, because there are new jobs.
-    func resumeChores() {
+    /// Allows background work again after a fault, because there are new jobs.
+    func resumeBackgroundWork() {
         isPaused = false
     }
 
-    /// Does one step of the chores.
-    func doSomeChores() {
-        guard hasChores else { return }
+    /// Does one step of the background work.
+    func doBackgroundWork() {
+        guard hasBackgroundWork else { return }
         do throws(DiskFault) {
             if isSyncDue {
                 isSyncDue = false
@@ -289,7 +289,7 @@ final class LogEngine {
                 try continueRekey()
             }
         } catch {
-            // The chores are tried again after the next jobs.
+            // The work is tried again after the next jobs.
             endCopies()
             if rekey != nil, erasure == nil { log.files.endCleaning() }
             isPaused = true

@@ -9,18 +9,18 @@ extension LogEngine {
         guard jobs[...].sound(behind: lastAppended).count == jobs.count, writeAtOnce(jobs) else { return false }
         for job in jobs { lastAppended = max(lastAppended, job.lastAppended ?? 0) }
         report(StoreNews(answers: jobs.compactMap { $0.answer(with: nil) }, sizes: takeSizes()))
-        resumeChores()
+        resumeBackgroundWork()
         return true
     }
 
-    /// Carries out jobs, and then a step of the chores.
+    /// Carries out jobs, and then a step of the background work.
     /// - Returns: false if one of the jobs closes the store.
     func turn(_ jobs: [StoreJob], report: (StoreNews) -> Void) -> Bool {
         carryOut(jobs, report: report)
         return endTurn(jobs, report: report)
     }
 
-    /// Does what follows the jobs of a turn: a step of the chores, or the close.
+    /// Does what follows the jobs of a turn: a step of the background work, or the close.
     /// - Returns: false if one of the jobs closes the store.
     func endTurn(_ jobs: [StoreJob], report: (StoreNews) -> Void) -> Bool {
         guard jobs.closings.isEmpty else {
@@ -28,7 +28,7 @@ extension LogEngine {
             finish()
             return false
         }
-        doSomeChores()
+        doBackgroundWork()
         reportNews(report)
         return true
     }
@@ -59,7 +59,7 @@ extension LogEngine {
             carryOutTogether(rest[..<end], report: report)
             rest = rest[end...]
         }
-        resumeChores()
+        resumeBackgroundWork()
     }
 
     private func carryOutTogether(_ jobs: ArraySlice<StoreJob>, report: (StoreNews) -> Void) {

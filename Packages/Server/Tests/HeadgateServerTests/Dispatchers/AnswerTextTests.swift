@@ -34,8 +34,8 @@ struct AnswerTextTests {
     func cut(coding: String) throws {
         let bytes = Array((0..<20_000).map { "line \($0 &* 2_654_435_761)\n" }.joined().utf8)
         let body = try #require(coding == "zstd" ? Zstandard.compressed(bytes) : Gzip.compressed(bytes))
-        let told = text(Array(body.prefix(body.count / 2)), coding, isCut: true)
-        #expect(told == String(decoding: bytes.prefix(512), as: UTF8.self))
+        let reported = text(Array(body.prefix(body.count / 2)), coding, isCut: true)
+        #expect(reported == String(decoding: bytes.prefix(512), as: UTF8.self))
     }
 
     @Test("D10: a binary answer is reported as such, with the coding that the server named")

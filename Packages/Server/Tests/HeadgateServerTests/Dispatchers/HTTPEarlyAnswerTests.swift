@@ -13,7 +13,7 @@ struct HTTPEarlyAnswerTests {
     @Test(
         "D6, D3: an answer before the end of the body counts, even if the server closes the connection at once",
         arguments: [413, 400, 401, 302, 500])
-    func heard(status: Int) async throws {
+    func earlyAnswer(status: Int) async throws {
         let answer = "HTTP/1.1 \(status) X\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
         let server = try EarlyServer { _ in answer }
         defer { server.stop() }

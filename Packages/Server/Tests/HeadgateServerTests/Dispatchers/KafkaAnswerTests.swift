@@ -83,14 +83,14 @@ struct KafkaAnswerTests {
         ] {
             // librdkafka may report the error under either code.
             for error in [RD_KAFKA_RESP_ERR__SSL, RD_KAFKA_RESP_ERR__TRANSPORT] {
-                let trouble = KafkaTrouble(error, text)
+                let trouble = KafkaFailure(error, text)
                 #expect(trouble.cause == cause && trouble.isSpecific && trouble.isFinal)
             }
         }
-        let down = KafkaTrouble(RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN, "s3cret")
+        let down = KafkaFailure(RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN, "s3cret")
         #expect(down.cause == "Kafka: no broker could be reached" && down.isFinal && !down.isSpecific)
         for text in ["s3cret", "SSL routines::unexpected eof while reading s3cret"] {
-            let one = KafkaTrouble(RD_KAFKA_RESP_ERR__TRANSPORT, text)
+            let one = KafkaFailure(RD_KAFKA_RESP_ERR__TRANSPORT, text)
             #expect(one.cause == "Kafka: no broker could be reached" && !one.isFinal && !one.isSpecific)
         }
         for (error, text, cause) in [
@@ -104,10 +104,10 @@ struct KafkaAnswerTests {
                 "Kafka: the broker seems to require TLS"
             ),
         ] {
-            let odd = KafkaTrouble(error, text)
+            let odd = KafkaFailure(error, text)
             #expect(odd.cause == cause && odd.isSpecific && !odd.isFinal)
         }
-        let denied = KafkaTrouble(RD_KAFKA_RESP_ERR__AUTHENTICATION, "s3cret")
+        let denied = KafkaFailure(RD_KAFKA_RESP_ERR__AUTHENTICATION, "s3cret")
         #expect(denied.cause == "Kafka: authentication failed" && denied.isFinal && denied.isSpecific)
     }
 

@@ -175,8 +175,8 @@ struct KafkaFlightsTests {
         link.begin(2, batch(2))
         #expect(!link.mayProduce())
         #expect(ended.withLock { $0.map(\.number) } == [1, 2])
-        link.heard(1)
-        link.heard(2)
+        link.willEnd(1)
+        link.willEnd(2)
         link.begin(3, batch(1, 2))
         #expect(link.mayProduce())
     }

@@ -52,13 +52,13 @@ import Testing
             let wrong: DataObject = ["dispatchers": ["book": ["configuration": ["book": "seven"]]]]
             let refusal = try await client.refusal("config.set", ["patch": .object(wrong)])
             #expect(refusal.message.contains("dispatchers.book.configuration.book"))
-            let told: DataObject = [
+            let reported: DataObject = [
                 "lenient": true,
                 "dispatchers": [
                     "book": ["configuration": ["pass": "open sesame", "cover": "/nowhere", "colour": "red"]]
                 ],
             ]
-            try await client.call("config.set", ["patch": .object(told)])
+            try await client.call("config.set", ["patch": .object(reported)])
             let shown = try await client.call("config.get")["dispatchers"]["book"]["configuration"]
             #expect(shown["pass"] == "***")
             #expect(shown["colour"] == "red")

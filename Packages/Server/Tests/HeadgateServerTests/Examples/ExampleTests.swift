@@ -33,11 +33,11 @@ struct ExampleTests {
 
     @Test("A7: the gateway stands before all boards but those that are exempt, or ask to bypass it")
     func gateway() async throws {
-        let told = TurnLog()
+        let reported = TurnLog()
         let adding: ServiceStage.Adding = {
             ShopGateway.add(to: &$0)
             $0.onStart = { started in
-                try ShopGateway.open(started.boards) { told.outcome = $0 }
+                try ShopGateway.open(started.boards) { reported.outcome = $0 }
                 for board in ["login", "welcome", "help.returns", "till"] {
                     try started.boards.serve(board) { $0.complete(board != "login") }
                 }
@@ -50,7 +50,7 @@ struct ExampleTests {
             }
             #expect(try await client.error(to: client.activate("till")).data["barrier"] == "login")
         }
-        #expect(told.outcome == .completed(done: true, output: nil))
+        #expect(reported.outcome == .completed(done: true, output: nil))
     }
 
     @Test("D1, B22, S1: settings of a program's own say where events go, and in groups of how many")

@@ -19,8 +19,8 @@ struct GuideTests {
         let sources = try files.filter { $0.pathExtension == "swift" }
             .map { lines(try String(contentsOf: $0, encoding: .utf8)) }
         for block in blocks {
-            let wanted = lines(block)
-            #expect(sources.contains { $0.contains(wanted) }, "\(block)")
+            let expected = lines(block)
+            #expect(sources.contains { $0.contains(expected) }, "\(block)")
         }
     }
 

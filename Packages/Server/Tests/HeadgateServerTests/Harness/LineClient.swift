@@ -284,10 +284,10 @@ extension LineClient {
     /// Takes notifications until a barrier is as required.
     /// - Returns: the barrier in the notification.
     @discardableResult
-    func barrier(_ id: String, where isWanted: (DataItem) -> Bool = { _ in true }) async throws -> DataItem {
+    func barrier(_ id: String, where isAwaited: (DataItem) -> Bool = { _ in true }) async throws -> DataItem {
         while true {
             let barrier = try await notification()["barriers"].element(where: "id", is: .string(id))
-            if barrier != .null, isWanted(barrier) { return barrier }
+            if barrier != .null, isAwaited(barrier) { return barrier }
         }
     }
 

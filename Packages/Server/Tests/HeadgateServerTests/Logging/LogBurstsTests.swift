@@ -20,10 +20,10 @@ import Testing
     @Test("O4: the first line is logged at once; later ones are combined, with their number and sum of events")
     func burst() {
         var bursts = LogBursts()
-        var told = take([refused(1)], at: 0, in: &bursts)
-        #expect(told == [true] && bursts.nextDeadline == nil)
-        told = take([refused(2), refused(2), refused(2)], at: 1, in: &bursts)
-        #expect(told == [false, false, false])
+        var reported = take([refused(1)], at: 0, in: &bursts)
+        #expect(reported == [true] && bursts.nextDeadline == nil)
+        reported = take([refused(2), refused(2), refused(2)], at: 1, in: &bursts)
+        #expect(reported == [false, false, false])
         #expect(bursts.nextDeadline == second(10))
         #expect(bursts.timePassed(to: second(9)).isEmpty)
         let lines = bursts.timePassed(to: second(10))
@@ -35,8 +35,8 @@ import Testing
     func later() {
         var bursts = LogBursts()
         let moments: [Double] = [0, 11, 12]
-        let told = moments.flatMap { take([refused(1)], at: $0, in: &bursts) }
-        #expect(told == [true, true, false])
+        let reported = moments.flatMap { take([refused(1)], at: $0, in: &bursts) }
+        #expect(reported == [true, true, false])
         #expect(bursts.timePassed(to: second(21)).map(\.times) == [1])
         let more = take([refused(1)], at: 22, in: &bursts)
         #expect(more == [false] && bursts.timePassed(to: second(31)).count == 1)
@@ -48,8 +48,8 @@ import Testing
     func others() {
         var bursts = LogBursts()
         let failures = ["a", "b"].map { LogLine(.barrierFailed, ["barrier": "x", "cause": .string($0)]) }
-        let told = take([refused(1), refused(1, "event_too_large")] + failures, at: 0, in: &bursts)
-        #expect(told == [true, true, true, false])
+        let reported = take([refused(1), refused(1, "event_too_large")] + failures, at: 0, in: &bursts)
+        #expect(reported == [true, true, true, false])
         #expect(bursts.end().map(\.text) == ["barrier x: b"])
     }
 
@@ -70,13 +70,13 @@ import Testing
     func model(_ seed: Seed) {
         var chance = SeededRandom(seed: seed)
         var bursts = LogBursts()
-        var (now, offered, told, lines) = (0.0, 0, 0, 0)
+        var (now, offered, reported, lines) = (0.0, 0, 0, 0)
         var waiting: [Double] = []
         for _ in 0..<400 {
             now += Double.random(in: 0...2, using: &chance)
             while let due = bursts.nextDeadline, due <= second(now) {
                 for line in bursts.timePassed(to: second(now)) {
-                    told += line.members.get(key: "events") ?? 0
+                    reported += line.members.get(key: "events") ?? 0
                     lines += 1
                 }
                 waiting = []
@@ -84,15 +84,15 @@ import Testing
             let events = Int.random(in: 1...9, using: &chance)
             offered += events
             if bursts.take(refused(events), at: second(now)) {
-                told += events
+                reported += events
                 lines += 1
             } else {
                 waiting.append(now)
             }
             #expect(waiting.first.map { now - $0 <= 10 } ?? true, "\(seed)")
         }
-        for line in bursts.end() { told += line.members.get(key: "events") ?? 0 }
-        #expect(told == offered, "\(seed)")
+        for line in bursts.end() { reported += line.members.get(key: "events") ?? 0 }
+        #expect(reported == offered, "\(seed)")
         #expect(lines <= 2 + Int(now / 10) * 2, "\(seed)")
     }
 }

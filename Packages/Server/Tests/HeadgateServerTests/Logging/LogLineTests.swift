@@ -58,9 +58,9 @@ import Testing
                 .appending(path: "../../../../../Docs/Operations.md").standardized.path, encoding: .utf8)
         let rows = (page ?? "").split(separator: "\n").map { $0.components(separatedBy: " | ") }
             .filter { $0.count == 4 && ($0[1] == "warning" || $0[1] == "error") }
-        let told = rows.map { "\($0[0])| \($0[1]) | \($0[2])" }
+        let reported = rows.map { "\($0[0])| \($0[1]) | \($0[2])" }
         let grave = LogKind.allCases.filter { $0.level == .warning || $0.level == .error }
-        #expect(told == grave.map { "| `\($0.rawValue)`| \($0.level.rawValue) | \($0.pattern)" })
+        #expect(reported == grave.map { "| `\($0.rawValue)`| \($0.level.rawValue) | \($0.pattern)" })
         #expect(rows.allSatisfy { $0[3].count > 20 })
     }
 }

@@ -12,9 +12,9 @@ import Testing
 
     @Test("B21: a link is reported with its name, its flags and its kind")
     func link() {
-        let told = facts(Int(RTM_NEWLINK), NetlinkBytes.link(7, name: "wlan0"))
+        let reported = facts(Int(RTM_NEWLINK), NetlinkBytes.link(7, name: "wlan0"))
         #expect(
-            told == [
+            reported == [
                 .link(
                     index: 7,
                     NetworkInterface(name: "wlan0", isLoopback: false, isUp: true, hasCarrier: true, kind: .wifi))
@@ -30,8 +30,8 @@ import Testing
     func flags(flags: [net_device_flags], isLoopback: Bool, isUp: Bool, hasCarrier: Bool) {
         let expected = NetworkInterface(
             name: "x", isLoopback: isLoopback, isUp: isUp, hasCarrier: hasCarrier, kind: .other)
-        let told = facts(Int(RTM_NEWLINK), NetlinkBytes.link(1, name: "x", flags: flags))
-        #expect(told == [.link(index: 1, expected)])
+        let reported = facts(Int(RTM_NEWLINK), NetlinkBytes.link(1, name: "x", flags: flags))
+        #expect(reported == [.link(index: 1, expected)])
     }
 
     @Test("B21: a link that disappears is reported, but not a bridge's port that only leaves the bridge")
@@ -80,8 +80,8 @@ import Testing
         ])
     func tentative(flags: Int32, isUsable: Bool) {
         let address = NetworkAddress(family: UInt8(AF_INET6), bytes: host6, prefixLength: 24)
-        let told = facts(Int(RTM_NEWADDR), NetlinkBytes.address(3, host6, flags: flags))
-        #expect(told == [isUsable ? .address(index: 3, address) : .addressGone(index: 3, address)])
+        let reported = facts(Int(RTM_NEWADDR), NetlinkBytes.address(3, host6, flags: flags))
+        #expect(reported == [isUsable ? .address(index: 3, address) : .addressGone(index: 3, address)])
     }
 
     @Test("B20: addresses of other families, and those without bytes, are ignored")
@@ -122,8 +122,8 @@ import Testing
     @Test("B21: a default route that replaces another says that one is gone")
     func replaced() {
         let body = NetlinkBytes.route(NetlinkBytes.over(4))
-        let told = facts(Int(RTM_NEWROUTE), flags: NLM_F_REPLACE, body)
-        #expect(told == [route(4), .defaultRoutesChanged])
+        let reported = facts(Int(RTM_NEWROUTE), flags: NLM_F_REPLACE, body)
+        #expect(reported == [route(4), .defaultRoutesChanged])
     }
 
     @Test("B21: all other routes are ignored, added or removed")
@@ -236,8 +236,8 @@ import Testing
         var bytes = NetlinkBytes.hops([4, 5])
         let second = 4 + (bytes.count - 4) / 2
         bytes.replaceSubrange(second..<second + 2, with: NetlinkBytes.bytes(length))
-        let told = read(NetlinkBytes.message(Int(RTM_NEWROUTE), NetlinkBytes.route(bytes)))
-        #expect(told == [.fact(.defaultRoute(NetworkRoute(interface: 4, isMain: true, metric: 0)))])
+        let reported = read(NetlinkBytes.message(Int(RTM_NEWROUTE), NetlinkBytes.route(bytes)))
+        #expect(reported == [.fact(.defaultRoute(NetworkRoute(interface: 4, isMain: true, metric: 0)))])
     }
 
     @Test("X3: any input is read without a crash", arguments: Seeds.first(4))

@@ -14,7 +14,7 @@ struct NetworkProbeTests {
         let server = try ScriptedServer { _ in .status(line) }
         try await ProbeStage.run(server) { stage in
             var events = stage.events.makeAsyncIterator()
-            await stage.kernelTells(.disconnected)
+            await stage.kernelReports(.disconnected)
             #expect(await events.next() == .state(.disconnected))
             #expect(await events.next() == .state(.connected(.other)))
             #expect(server.requests.map(\.method) == ["GET"])
@@ -33,7 +33,7 @@ struct NetworkProbeTests {
         }
         try await ProbeStage.run(server) { stage in
             var events = stage.events.makeAsyncIterator()
-            await stage.kernelTells(.disconnected)
+            await stage.kernelReports(.disconnected)
             #expect(await events.next() == .state(.disconnected))
             #expect(await events.next() == .waits(.seconds(30)))
             await stage.advance(by: .seconds(29))
@@ -54,7 +54,7 @@ struct NetworkProbeTests {
         let server = try ScriptedServer { _ in reply }
         try await ProbeStage.run(server, timeout: .milliseconds(100)) { stage in
             var events = stage.events.makeAsyncIterator()
-            await stage.kernelTells(.disconnected)
+            await stage.kernelReports(.disconnected)
             #expect(await events.next() == .state(.disconnected))
             #expect(await events.next() == .waits(.seconds(30)))
         }
@@ -65,10 +65,10 @@ struct NetworkProbeTests {
         let server = try ScriptedServer { _ in .ok }
         try await ProbeStage.run(server) { stage in
             var events = stage.events.makeAsyncIterator()
-            await stage.kernelTells(.connected(kind))
+            await stage.kernelReports(.connected(kind))
             #expect(await events.next() == .state(.connected(kind)))
             #expect(await !stage.isWaiting)
-            await stage.kernelTells(.disconnected)
+            await stage.kernelReports(.disconnected)
             #expect(await events.next() == .state(.disconnected))
             #expect(await events.next() == .state(.connected(.other)))
             #expect(server.requests.count == 1)
@@ -80,12 +80,12 @@ struct NetworkProbeTests {
         let server = try ScriptedServer { _ in .ok }
         try await ProbeStage.run(server) { stage in
             var events = stage.events.makeAsyncIterator()
-            await stage.kernelTells(.disconnected)
+            await stage.kernelReports(.disconnected)
             #expect(await events.next() == .state(.disconnected))
             #expect(await events.next() == .state(.connected(.other)))
 
             await stage.advance(by: .seconds(12))
-            await stage.kernelTells(.disconnected)
+            await stage.kernelReports(.disconnected)
             #expect(await events.next() == .state(.disconnected))
             #expect(await events.next() == .waits(.seconds(18)))
             await stage.advance(by: .seconds(18))
@@ -93,7 +93,7 @@ struct NetworkProbeTests {
 
             // A long time after the last request the next one is sent at once.
             await stage.advance(by: .seconds(40))
-            await stage.kernelTells(.disconnected)
+            await stage.kernelReports(.disconnected)
             #expect(await events.next() == .state(.disconnected))
             #expect(await events.next() == .state(.connected(.other)))
             #expect(server.requests.count == 3)
@@ -105,10 +105,10 @@ struct NetworkProbeTests {
         let server = try ScriptedServer { _ in .last("") }
         try await ProbeStage.run(server) { stage in
             var events = stage.events.makeAsyncIterator()
-            for _ in 0..<100 { await stage.kernelTells(.disconnected) }
+            for _ in 0..<100 { await stage.kernelReports(.disconnected) }
             #expect(await events.next() == .state(.disconnected))
             #expect(await events.next() == .waits(.seconds(30)))
-            for _ in 0..<100 { await stage.kernelTells(.disconnected) }
+            for _ in 0..<100 { await stage.kernelReports(.disconnected) }
             await stage.advance(by: .seconds(30))
             #expect(await events.next() == .waits(.seconds(30)))
             #expect(server.requests.count == 2)
@@ -129,19 +129,19 @@ struct NetworkProbeTests {
         }
         try await ProbeStage.run(server) { stage in
             var events = stage.events.makeAsyncIterator()
-            await stage.kernelTells(.disconnected)
+            await stage.kernelReports(.disconnected)
             #expect(await events.next() == .state(.disconnected))
             // If this request ended before it reached the server, the server's silence would apply to the next request.
             await asked.wait()
-            await stage.kernelTells(.connected(.wifi))
+            await stage.kernelReports(.connected(.wifi))
             #expect(await events.next() == .state(.connected(.wifi)))
             #expect(await !stage.isWaiting)
 
             await stage.advance(by: .seconds(30))
-            await stage.kernelTells(.disconnected)
+            await stage.kernelReports(.disconnected)
             #expect(await events.next() == .state(.disconnected))
             #expect(await events.next() == .waits(.seconds(30)))
-            await stage.kernelTells(.connected(.wifi))
+            await stage.kernelReports(.connected(.wifi))
             #expect(await events.next() == .state(.connected(.wifi)))
             #expect(await !stage.isWaiting)
         }
@@ -152,7 +152,7 @@ struct NetworkProbeTests {
         let server = try ScriptedServer { _ in .last("") }
         try await ProbeStage.run(server) { stage in
             var events = stage.events.makeAsyncIterator()
-            await stage.kernelTells(.disconnected)
+            await stage.kernelReports(.disconnected)
             #expect(await events.next() == .state(.disconnected))
             #expect(await events.next() == .waits(.seconds(30)))
             #expect(await stage.isWaiting)

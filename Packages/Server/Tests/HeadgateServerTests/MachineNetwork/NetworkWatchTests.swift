@@ -40,9 +40,9 @@ struct NetworkWatchTests {
     func cannotBeWatched() async throws {
         let stage = try WatchStage()
         let socket = try ScriptedNetlink()
-        let told = await stage.follow([nil, socket])
-        #expect(told.warnings.map(\.count) == [1, 0])
-        #expect(told.states == [.connected(.other), .disconnected])
+        let reported = await stage.follow([nil, socket])
+        #expect(reported.warnings.map(\.count) == [1, 0])
+        #expect(reported.states == [.connected(.other), .disconnected])
         await stage.end()
     }
 
@@ -53,7 +53,7 @@ struct NetworkWatchTests {
         let stage = try WatchStage()
         let socket = try ScriptedNetlink()
         #expect(await stage.follow(socket) == 3)
-        await stage.tell(socket, datagrams: datagrams)
+        await stage.send(socket, datagrams: datagrams)
         for _ in 0..<5_000 where await stage.questions(socket) < 6 { try await Task.sleep(for: .milliseconds(1)) }
         #expect(await stage.questions(socket) == 6)
         await stage.end()
@@ -149,7 +149,7 @@ private actor WatchStage {
         return (warnings, states)
     }
 
-    func tell(_ socket: ScriptedNetlink, datagrams: Int) {
+    func send(_ socket: ScriptedNetlink, datagrams: Int) {
         socket.overrun(then: datagrams)
     }
 

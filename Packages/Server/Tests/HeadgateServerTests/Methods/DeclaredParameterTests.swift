@@ -14,18 +14,18 @@ import Testing
         try await calling { method, call in
             // A rule has a grammar of its own, so that no value of its schema is sure to be right.
             for part in method.parts where "\(method.name)" != "store.erase" {
-                let told = "\(method.name): \(part.path)"
+                let reported = "\(method.name): \(part.path)"
                 for value in part.schema.right {
                     let refusal = try await call(method.params(with: part, being: value))
                     // IDs of missing dispatchers fit the schema, and are refused all the same.
                     if part.path.hasSuffix("dispatchers[0]"), value != "archive" { continue }
                     // A time is a number or one of several texts, so its schema takes anything.
                     if "\(method.name)" == "dispatcher.rewind", part.path == "to" { continue }
-                    #expect(refusal?.path.map { !$0.hasPrefix(part.path) } ?? true, "\(told): \(value)")
+                    #expect(refusal?.path.map { !$0.hasPrefix(part.path) } ?? true, "\(reported): \(value)")
                 }
                 guard let isRequired = part.isRequired, part.path != "dry_run" else { continue }
                 let without = try await call(method.params(with: part, being: nil))
-                #expect(without?.path == (isRequired ? part.path : nil), "\(told) left out")
+                #expect(without?.path == (isRequired ? part.path : nil), "\(reported) left out")
             }
         }
     }
@@ -36,9 +36,9 @@ import Testing
             for part in method.parts {
                 // The start of a rewind takes no value of its schema for sure, and is judged first.
                 for value in part.schema.wrong where part.path != "dry_run" || "\(method.name)" != "dispatcher.rewind" {
-                    let told = "\(method.name): \(part.path): \(value)"
+                    let reported = "\(method.name): \(part.path): \(value)"
                     let refusal = try await call(method.params(with: part, being: value))
-                    #expect(refusal?.code == RPCError.invalidParamsCode && refusal?.path == part.path, "\(told)")
+                    #expect(refusal?.code == RPCError.invalidParamsCode && refusal?.path == part.path, "\(reported)")
                 }
             }
         }

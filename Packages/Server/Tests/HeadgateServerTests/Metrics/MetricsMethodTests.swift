@@ -24,9 +24,9 @@ struct MetricsMethodTests {
             guard case .object(let counters) = status["counters"] else { throw Missing(what: "counters") }
             #expect(counters.get(key: "duplicates") == 1 && counters.get(key: "delivered") == 2)
             for (name, value) in counters {
-                let told = metrics.filter { $0["name"] == .string("headgate_\(name)_total") }
-                #expect(told.map { $0["type"] } == ["counter"], "\(name)")
-                #expect(told.first?["samples"] == [["labels": [:], "value": value]], "\(name)")
+                let reported = metrics.filter { $0["name"] == .string("headgate_\(name)_total") }
+                #expect(reported.map { $0["type"] } == ["counter"], "\(name)")
+                #expect(reported.first?["samples"] == [["labels": [:], "value": value]], "\(name)")
             }
             #expect(Set(metrics.map { $0["name"].json }).count == metrics.count)
             #expect(metrics.allSatisfy { $0["help"].json.hasSuffix(".\"") })
@@ -41,13 +41,13 @@ struct MetricsMethodTests {
             try await client.call("track", ["event": "x"])
             try await stage.advance(by: .milliseconds(1_500))
             try await client.call("flush", ["wait": true, "dispatchers": ["archive"]])
-            let wanted: [(String, DataItem, DataItem)] = [
+            let expected: [(String, DataItem, DataItem)] = [
                 ("pending", 0, 1), ("in_flight", 0, 0), ("in_flight_bytes", 0, 0),
                 ("open", 1, 0), ("flushing", 0, 0), ("sent_total", 1, 0), ("failed_total", 0, 0),
                 ("retried_total", 0, 0), ("dead_total", 0, 0), ("expired_total", 0, 0), ("evicted_total", 0, 0),
                 ("transformed_away_total", 0, 0),
             ]
-            for (name, archive, collect) in wanted {
+            for (name, archive, collect) in expected {
                 #expect(
                     try await samples(of: "headgate_dispatcher_" + name, client) == [
                         ["labels": ["dispatcher": "archive"], "value": archive],

@@ -15,8 +15,8 @@ import Testing
         // Recording rules have a table of their own.
         let rows = (Self.page ?? "").split(separator: "\n")
             .filter { $0.hasPrefix("| `headgate_") || $0.hasPrefix("| `process_") }.map(String.init)
-        let wanted = MetricTable.all.map(\.row)
-        #expect(rows == wanted, "the table of Docs/Metrics.md has to be:\n\(wanted.joined(separator: "\n"))")
+        let expected = MetricTable.all.map(\.row)
+        #expect(rows == expected, "the table of Docs/Metrics.md has to be:\n\(expected.joined(separator: "\n"))")
     }
 
     @Test("O1: names say the unit and the type, as Prometheus' conventions have it")

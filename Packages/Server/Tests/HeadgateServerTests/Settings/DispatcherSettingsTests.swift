@@ -34,11 +34,11 @@ struct DispatcherSettingsTests {
         let usual = try SettingsReading.ofDispatcher(#""kind": "worker""#).settings?.dispatchers.first
         #expect(usual?.kind == KindSettings(WorkerKind(), WorkerSettings(lease: .seconds(30))))
         #expect(usual?.common.inFlight == DispatcherSettings.mostInFlight)
-        let told = try SettingsReading.ofDispatcher(#""kind": "worker", "lease_ms": 5, "in_flight": 2"#)
+        let reported = try SettingsReading.ofDispatcher(#""kind": "worker", "lease_ms": 5, "in_flight": 2"#)
         #expect(
-            told.settings?.dispatchers.first?.kind
+            reported.settings?.dispatchers.first?.kind
                 == KindSettings(WorkerKind(), WorkerSettings(lease: .milliseconds(5))))
-        #expect(told.settings?.dispatchers.first?.common.inFlight == 2)
+        #expect(reported.settings?.dispatchers.first?.common.inFlight == 2)
         let faults = try SettingsReading.ofDispatcher(#""kind": "worker", "lease_ms": 0"#).faults
         #expect(faults.map(\.path) == ["dispatchers.d.lease_ms"])
     }

@@ -148,8 +148,8 @@ struct SettingsFaultTests {
         let reading = try SettingsReading.of(
             #"{"dispatchers": {\#(dispatchers.joined(separator: ","))}, "barriers": {\#(barriers.joined(separator: ","))}}"#
         )
-        let told = ["dispatchers", "barriers"].map { "\($0): has at most 256 entries" }
-        #expect(reading.faults.map(\.description) == (count > 256 ? told : []))
+        let reported = ["dispatchers", "barriers"].map { "\($0): has at most 256 entries" }
+        #expect(reading.faults.map(\.description) == (count > 256 ? reported : []))
     }
 
     @Test(
@@ -161,8 +161,8 @@ struct SettingsFaultTests {
     func manyEntries(path: String, most: Int) throws {
         for count in [most, most + 1] {
             let reading = Settings.read(Self.settings(with: count, at: path))
-            let told = "\(path): has at most \(most) entries"
-            #expect(reading.faults.map(\.description) == (count > most ? [told] : []))
+            let reported = "\(path): has at most \(most) entries"
+            #expect(reading.faults.map(\.description) == (count > most ? [reported] : []))
         }
     }
 

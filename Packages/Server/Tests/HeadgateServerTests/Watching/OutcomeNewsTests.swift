@@ -7,7 +7,7 @@ import Testing
 
 @Suite("The difference of two reports of outcomes")
 struct OutcomeNewsTests {
-    private let told: DispatcherOutcomes = {
+    private let received: DispatcherOutcomes = {
         var counters = Counters<DispatcherCounter>()
         counters.count(.sent, 3)
         return DispatcherOutcomes(dispatcher: "collect", incarnation: 1, counters: counters, lastError: "HTTP 413")
@@ -15,38 +15,38 @@ struct OutcomeNewsTests {
 
     @Test("B10: a failed attempt like the one before is not news: no event has a new outcome")
     func failedOnly() {
-        var present = told
+        var present = received
         present.counters.count(.failed)
-        #expect(present.news(to: told) == nil)
+        #expect(present.news(to: received) == nil)
         present.lastError = "HTTP 503"
-        #expect(present.news(to: told)?.lastError == "HTTP 503")
+        #expect(present.news(to: received)?.lastError == "HTTP 503")
     }
 
     @Test("B10: outcomes are counted from the last report")
     func counted() {
-        var present = told
+        var present = received
         present.counters.count(.retried, 2)
-        let news = present.news(to: told)
+        let news = present.news(to: received)
         #expect(news?.counters[.retried] == 2 && news?.counters[.sent] == 0)
     }
 
     @Test("B10: a dispatcher that has returned counts from zero")
     func back() {
-        var present = told
+        var present = received
         (present.incarnation, present.counters) = (2, Counters())
-        #expect(present.news(to: told) == nil)
+        #expect(present.news(to: received) == nil)
         present.counters.count(.sent)
-        #expect(present.news(to: told)?.counters[.sent] == 1)
+        #expect(present.news(to: received)?.counters[.sent] == 1)
     }
 
     @Test("B10: a counter that `dispatcher.list` does not have is not a change of a dispatcher")
     func unlisted() {
         let bench = GateBench()
-        let told = bench.summary().reported
+        let received = bench.summary().reported
         for counter in DispatcherCounter.allCases {
             var present = bench.summary()
             present.counters.count(counter)
-            #expect((present.reported == told) == (counter.nameInList == nil), "\(counter)")
+            #expect((present.reported == received) == (counter.nameInList == nil), "\(counter)")
         }
     }
 }

@@ -51,8 +51,8 @@ struct PaceTests {
         pace.mark(.states, at: at(0))
         _ = pace.takeDue(at: at(0))
         pace.mark(.counters, at: at(90))
-        let isTold = pace.takeDue(at: at(90))
-        #expect(isTold)
+        let isReported = pace.takeDue(at: at(90))
+        #expect(isReported)
     }
 }
 
@@ -65,23 +65,23 @@ struct ReportedEntriesTests {
 
     @Test("B10: the first report has all entries, even none")
     func first() {
-        var told = ReportedEntries<Entry>(by: \.id)
-        let nothing = told.tell([])
+        var received = ReportedEntries<Entry>(by: \.id)
+        let nothing = received.news([])
         #expect(nothing?.changed == [])
-        let again = told.tell([])
+        let again = received.news([])
         #expect(again == nil)
-        let one = told.tell([Entry(id: "a", value: 1)])
+        let one = received.news([Entry(id: "a", value: 1)])
         #expect(one?.changed == [0])
     }
 
     @Test("B10: later reports have new, changed and removed entries")
     func changes() {
-        var told = ReportedEntries<Entry>(by: \.id)
-        _ = told.tell([Entry(id: "a", value: 1), Entry(id: "b", value: 1), Entry(id: "c", value: 1)])
-        let news = told.tell([Entry(id: "b", value: 2), Entry(id: "c", value: 1), Entry(id: "d", value: 1)])
+        var received = ReportedEntries<Entry>(by: \.id)
+        _ = received.news([Entry(id: "a", value: 1), Entry(id: "b", value: 1), Entry(id: "c", value: 1)])
+        let news = received.news([Entry(id: "b", value: 2), Entry(id: "c", value: 1), Entry(id: "d", value: 1)])
         #expect(news?.changed == [0, 2])
         #expect(news?.removed == ["a"])
-        let same = told.tell([Entry(id: "d", value: 1), Entry(id: "c", value: 1), Entry(id: "b", value: 2)])
+        let same = received.news([Entry(id: "d", value: 1), Entry(id: "c", value: 1), Entry(id: "b", value: 2)])
         #expect(same == nil)
     }
 }

@@ -7,16 +7,16 @@ import Testing
 @Suite("Slow watchers", .timeLimit(.minutes(5)))
 struct SlowWatcherTests {
     @Test("B10: a slow watcher gets the missed changes as soon as it has read its output, without further news")
-    func toldOnDrain() async throws {
+    func reportedOnDrain() async throws {
         try await ServiceStage.run { stage in
-            let isTold = try await stage.slowWatcherIsTold()
-            #expect(isTold)
+            let isReported = try await stage.slowWatcherIsNotified()
+            #expect(isReported)
         }
     }
 }
 
 extension ServiceStage {
-    fileprivate func slowWatcherIsTold() async throws -> Bool {
+    fileprivate func slowWatcherIsNotified() async throws -> Bool {
         try await withCheckedThrowingContinuation { done in
             do {
                 try inspect { service in
@@ -50,7 +50,7 @@ private final class SlowWatcher {
 
     func begin() {
         client.send(#"{"jsonrpc":"2.0","id":1,"method":"watch","params":{"topics":["dispatchers"]}}"# + "\n")
-        whenTold {
+        whenReported {
             $0.contains(#""method":"changed""#)
         } then: {
             self.fall()
@@ -81,13 +81,13 @@ private final class SlowWatcher {
         }
     }
 
-    private func whenTold(_ isTold: @escaping (String) -> Bool, then: @escaping () -> Void) {
+    private func whenReported(_ isReported: @escaping (String) -> Bool, then: @escaping () -> Void) {
         take()
-        if isTold(text) {
+        if isReported(text) {
             text = ""
             return then()
         }
-        service.scheduler.nextTurn { self.whenTold(isTold, then: then) }
+        service.scheduler.nextTurn { self.whenReported(isReported, then: then) }
     }
 
     private func take() {

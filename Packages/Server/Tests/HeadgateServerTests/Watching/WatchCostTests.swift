@@ -27,14 +27,14 @@ struct WatchCostTests {
             }
             #expect(try await stage.inspect { $0.sessions.all.contains { $0.connection.outputBytes > 0 } })
             await watcher.resumeReading()
-            var told = 0
+            var reported = 0
             let last = try await watcher.barrier("door") { barrier in
-                told += 1
+                reported += 1
                 let reason: String = barrier["reason"].get() ?? ""
                 return reason.hasPrefix("\(rounds) ")
             }
             #expect(last["states"] == ["archive": "open", "collect": "open"])
-            #expect(told < rounds)
+            #expect(reported < rounds)
         }
     }
 
@@ -66,17 +66,17 @@ struct WatchCostTests {
             let tracker = try await stage.client()
             // Each event has a turn of its own.
             for _ in 0..<500 { try await tracker.call("track", ["event": "signup", "dispatchers": ["collect"]]) }
-            var told = 0
+            var reported = 0
             var delivered = 0
             while delivered < 500 {
-                told += 1
+                reported += 1
                 for outcome in try await watcher.notification()["outcomes"].elements {
                     delivered += outcome["delivered"].get() ?? 0
                 }
             }
             let elapsed = ContinuousClock.now - start
             #expect(delivered == 500)
-            #expect(told <= Int(elapsed / .milliseconds(50)) + 1)
+            #expect(reported <= Int(elapsed / .milliseconds(50)) + 1)
         }
     }
 }

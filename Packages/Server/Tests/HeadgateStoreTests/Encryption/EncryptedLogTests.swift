@@ -175,7 +175,7 @@ import Testing
             disk.failsToSyncOnce = true
             _ = engine.turn([.append(Groups.of(301...303, size: 100))]) { _ in }
             disk.failsToSyncOnce = false
-            while engine.hasChores { _ = engine.turn([]) { _ in } }
+            while engine.hasBackgroundWork { _ = engine.turn([]) { _ in } }
             engine.finish()
         }
         expectNothingPlain()

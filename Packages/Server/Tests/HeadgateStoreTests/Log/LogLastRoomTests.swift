@@ -32,12 +32,12 @@ final class LogLastRoomTests {
 
     /// - Returns: whether there was room.
     private func commit(_ job: StoreJob) -> Bool {
-        engine.resumeChores()
+        engine.resumeBackgroundWork()
         return if case .success = engine.commit([job]) { true } else { false }
     }
 
-    private func doChores() {
-        for _ in 0..<200 where engine.hasChores { engine.doSomeChores() }
+    private func doAllBackgroundWork() {
+        for _ in 0..<200 where engine.hasBackgroundWork { engine.doBackgroundWork() }
     }
 
     private func append(size: Int = 900, route: RouteNumber = 1) -> Bool {
@@ -52,7 +52,7 @@ final class LogLastRoomTests {
 
     /// Events come until there is no room for any.
     private func fill() {
-        while append() { doChores() }
+        while append() { doAllBackgroundWork() }
         #expect(engine.log.isOutOfRoom)
     }
 
@@ -79,7 +79,7 @@ final class LogLastRoomTests {
         }
         #expect((50..<200).contains(deleted), "\(deleted)")
         #expect(settleAll())
-        doChores()
+        doAllBackgroundWork()
         for _ in 0..<20 { #expect(append()) }
     }
 
@@ -94,7 +94,7 @@ final class LogLastRoomTests {
         let deleted = page.deadLetters.map { engine.purgeDeadLetters(DeadLetterQuery(numbers: [$0.number], limit: 1)) }
         #expect(deleted.map { try? $0.get() } == Array(repeating: 1, count: 12))
         #expect(settleAll())
-        doChores()
+        doAllBackgroundWork()
         #expect(append())
     }
 
@@ -103,7 +103,7 @@ final class LogLastRoomTests {
         // Of the other dispatcher's few events there is a copy, which is small.
         for number in 1...260 { #expect(append(route: number == 30 || number == 90 ? 2 : 1)) }
         for _ in 0..<100 { #expect(write(.settled(1, Settled(through: last)))) }
-        doChores()
+        doAllBackgroundWork()
         let copy = try #require(engine.log.state.segments.first)
         #expect(copy.file.size < Self.segment)
         fill()
@@ -113,7 +113,7 @@ final class LogLastRoomTests {
         let isWritten = write(.settled(2, Settled(through: last)), .deadLetter(deadLetter))
         #expect(!isWritten)
         #expect(settleAll())
-        doChores()
+        doAllBackgroundWork()
         for _ in 0..<20 { #expect(append()) }
     }
 

@@ -56,12 +56,12 @@ private final class History {
         try? FileManager.default.removeItem(atPath: options.directory)
     }
 
-    /// Does a job, and the chores behind it.
+    /// Does a job, and the background work behind it.
     /// - Returns: false where there was no room.
     private func carryOut(_ job: StoreJob) -> Bool {
-        engine.resumeChores()
+        engine.resumeBackgroundWork()
         let result = engine.commit([job])
-        for _ in 0..<200 where engine.hasChores { engine.doSomeChores() }
+        for _ in 0..<200 where engine.hasBackgroundWork { engine.doBackgroundWork() }
         switch result {
         case .success: return true
         case .failure(let fault):

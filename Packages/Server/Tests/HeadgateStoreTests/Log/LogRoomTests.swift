@@ -48,15 +48,15 @@ struct LogRoomTests {
     func checksWhenSettled() throws {
         let engine = try scene.options.open().engine
         _ = engine.commit([.append(Groups.of(1...1, newRoutes: [1: [1]]))])
-        for _ in 0..<1_000 where engine.hasChores { engine.doSomeChores() }
+        for _ in 0..<1_000 where engine.hasBackgroundWork { engine.doBackgroundWork() }
         for number in 2...300 as ClosedRange<SequenceNumber> {
             _ = engine.commit([.append(Groups.of(number...number))])
         }
-        #expect(!engine.hasChores)
+        #expect(!engine.hasBackgroundWork)
         for number in 1...64 as ClosedRange<SequenceNumber> {
             _ = engine.commit([.write([.settled(1, Settled(through: number))])])
         }
-        #expect(engine.hasChores)
+        #expect(engine.hasBackgroundWork)
     }
 
     @Test(
@@ -122,7 +122,7 @@ struct LogRoomTests {
                 Groups.of(last + 1...last + 1, size: 1_000, newRoutes: last == 0 ? [1: [1]] : [:]))
         ]) {
             last += 1
-            for _ in 0..<200 where engine.hasChores { engine.doSomeChores() }
+            for _ in 0..<200 where engine.hasBackgroundWork { engine.doBackgroundWork() }
         }
         #expect(last > 100)
         return (disk, last, engine.log.active.segment.number)

@@ -95,7 +95,7 @@ struct LogScanTests {
         var random = SeededRandom(seed: Seed(seed))
         // Garbage is rich in what frames begin with.
         let deadLetters: [UInt8] = [0, 0, 0, 0x48, 0x66] + segment(["x"]).prefix(4)
-        var (bytes, wanted) = ([UInt8](), [Int]())
+        var (bytes, expected) = ([UInt8](), [Int]())
         for _ in 0..<20 {
             bytes += (0..<8 * Int.random(in: 0...9, using: &random)).map { _ in
                 deadLetters.randomElement(using: &random)!
@@ -104,7 +104,7 @@ struct LogScanTests {
             let position = LogPosition(segment: 7, offset: LogHeader.size + bytes.count)
             var writer = LogWriter()
             _ = writer.frame(.changes, at: position, certain: 0, previous: 1) { $0.put("content") }
-            wanted.append(position.offset)
+            expected.append(position.offset)
             bytes += writer.bytes
         }
         let found = bytes.withUnsafeBytes { bytes in
@@ -125,9 +125,10 @@ struct LogScanTests {
             return found
         }
         // The frame behind another one does not follow it, and is a hole of its own.
-        let behindAnother = Set(zip(wanted, wanted.dropFirst()).filter { $0 + LogFrame.size(of: 11) == $1 }.map(\.1))
-        #expect(found.allSatisfy(wanted.contains), "seed \(seed)")
-        #expect(Set(wanted).subtracting(found).isSubset(of: behindAnother), "seed \(seed)")
+        let behindAnother = Set(
+            zip(expected, expected.dropFirst()).filter { $0 + LogFrame.size(of: 11) == $1 }.map(\.1))
+        #expect(found.allSatisfy(expected.contains), "seed \(seed)")
+        #expect(Set(expected).subtracting(found).isSubset(of: behindAnother), "seed \(seed)")
     }
 
     @Test("Q11: a header names its kind, and one of another version is distinguished from a missing one")

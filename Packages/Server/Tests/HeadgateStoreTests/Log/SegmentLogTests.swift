@@ -102,7 +102,7 @@ struct SegmentLogTests {
     @Test(
         "Q8, P1: nothing is lost if the replacement of sources by a copy could not be written at first",
         arguments: [false, true])
-    func toldAllTheSame(goesOn: Bool) throws {
+    func reportedAllTheSame(goesOn: Bool) throws {
         for fill in SegmentLogTests.fills {
             let scene = try LogScene()
             try scene.trackForTwo(1...60)

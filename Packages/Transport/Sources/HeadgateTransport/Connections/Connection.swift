@@ -157,21 +157,21 @@ public final class Connection {
     /// Makes libuv poll for the events that are needed now.
     private func updateInterest() {
         guard isOpen else { return }
-        var wanted: Int32 = isBlocked ? Self.writable : 0
+        var requested: Int32 = isBlocked ? Self.writable : 0
         if isExpectingInput {
-            wanted |= Self.readable
+            requested |= Self.readable
         } else if !isPeerGone, hangUpTimer == nil {
             // A hang-up is reported together with any polled event. Urgent data never arrives normally. Polling for a
             // disconnect would report a peer that has only closed its sending side again and again.
-            wanted |= Self.urgent
+            requested |= Self.urgent
         }
-        guard wanted != interest else { return }
-        interest = wanted
-        guard wanted != 0 else {
+        guard requested != interest else { return }
+        interest = requested
+        guard requested != 0 else {
             _ = uv_poll_stop(handle.raw())
             return
         }
-        uv_poll_start(handle.raw(), wanted) { Handle.of($0).onEvent?($1, $2) }
+        uv_poll_start(handle.raw(), requested) { Handle.of($0).onEvent?($1, $2) }
     }
 
     private static let readable = Int32(UV_READABLE.rawValue)

@@ -162,8 +162,8 @@ extension EventLoop {
     /// Takes the loop over for the calling thread if its own thread is busy with a helper's work. After a success the
     /// caller calls ``runTakenOver()``. May be called from any thread but the loop's.
     /// - Parameter patience: the time for which the loop's thread must have been away.
-    public func takeOver(ifGoneFor patience: Duration) -> Bool {
-        guard ownership.takeOver(ifGoneSince: monotonicNow - patience.wholeNanoseconds) else { return false }
+    public func takeOver(ifGoneFor timeLimit: Duration) -> Bool {
+        guard ownership.takeOver(ifGoneSince: monotonicNow - timeLimit.wholeNanoseconds) else { return false }
         setCurrent(true)
         return true
     }
@@ -278,10 +278,10 @@ extension EventLoop {
 
     private func push(_ work: Inbox.Work) {
         let mustStartThread = inbox.withLock { inbox -> Bool in
-            let duty = inbox.push(work)
+            let action = inbox.push(work)
             // Send within the lock: otherwise the loop could be closed between the push and the wake-up.
-            if duty == .wakeLoop { uv_async_send(wakeUp) }
-            return duty == .startLateThread
+            if action == .wakeLoop { uv_async_send(wakeUp) }
+            return action == .startLateThread
         }
         if mustStartThread { startLateThread() }
     }

@@ -23,7 +23,7 @@ struct Inbox: Sendable {
     }
 
     /// The action that the caller must take after adding work.
-    enum Duty {
+    enum Action {
         case wakeNone
         case wakeLoop
         case startLateThread
@@ -37,7 +37,7 @@ struct Inbox: Sendable {
     var isClosed: Bool { phase == .closed || phase == .servedLate }
 
     /// Adds work, in any phase.
-    mutating func push(_ new: Work) -> Duty {
+    mutating func push(_ new: Work) -> Action {
         work.append(new)
         switch phase {
         case .open: return work.count == 1 ? .wakeLoop : .wakeNone

@@ -11,7 +11,7 @@ public final class LineOutput: Sendable {
 
     /// The standard error of this process. At exit the process waits up to a second for lines that are not written yet.
     public static let standardError: LineOutput = {
-        atexit { _ = LineOutput.standardError.drain(atMost: LineOutput.exitPatience) }
+        atexit { _ = LineOutput.standardError.drain(atMost: LineOutput.exitTimeLimit) }
         return LineOutput(STDERR_FILENO)
     }()
 
@@ -19,7 +19,7 @@ public final class LineOutput: Sendable {
     private let queue: Guarded<LineQueue>
 
     /// The longest wait at exit, in milliseconds.
-    private static let exitPatience = 1_000
+    private static let exitTimeLimit = 1_000
 
     /// Creates an output to a descriptor, which must stay open as long as the output is used.
     /// - Parameter limit: the most bytes of unwritten lines.

@@ -20,14 +20,14 @@ public final class ServiceNotifier {
     }
 
     /// Sends a message about the service's state, given as lines.
-    public func tell(_ lines: String...) {
+    public func notify(_ lines: String...) {
         waiting.append(lines.joined(separator: "\n"))
         if waiting.count > ServiceNotifier.mostWaiting { waiting.removeFirst() }
         sendWaiting()
     }
 
     /// Sends a watchdog message, unless other messages are waiting.
-    public func giveSignOfLife() {
+    public func sendWatchdog() {
         guard waiting.isEmpty else { return }
         _ = send("WATCHDOG=1")
     }

@@ -16,10 +16,10 @@ public struct ServiceNotification: Equatable, Sendable {
     public init(for process: Int32, environment: (String) -> String?) {
         address = environment("NOTIFY_SOCKET").flatMap(NotifyAddress.init)
         let isMeant = environment("WATCHDOG_PID").map { Int32($0) == process } ?? true
-        let patience = isMeant ? environment("WATCHDOG_USEC").flatMap { Int64($0) } : nil
-        watchdogInterval = patience.flatMap { patience in
+        let timeLimit = isMeant ? environment("WATCHDOG_USEC").flatMap { Int64($0) } : nil
+        watchdogInterval = timeLimit.flatMap { timeLimit in
             // An interval of zero would keep the loop busy with this timer alone.
-            patience > 0 ? max(.microseconds(patience / 2), .milliseconds(1)) : nil
+            timeLimit > 0 ? max(.microseconds(timeLimit / 2), .milliseconds(1)) : nil
         }
     }
 }

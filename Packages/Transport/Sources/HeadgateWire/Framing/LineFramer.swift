@@ -206,11 +206,11 @@ private struct LineBuffer: ~Copyable {
         (start, end) = (0, count)
     }
 
-    private mutating func move(toCapacity wanted: Int) {
-        guard let larger = malloc(wanted) else { fatalError("no memory for a line of \(wanted) bytes") }
+    private mutating func move(toCapacity newCapacity: Int) {
+        guard let larger = malloc(newCapacity) else { fatalError("no memory for a line of \(newCapacity) bytes") }
         if let memory { memcpy(larger, memory + start, count) }
         free(memory)
-        (memory, capacity) = (larger, wanted)
+        (memory, capacity) = (larger, newCapacity)
         (start, end) = (0, count)
     }
 }

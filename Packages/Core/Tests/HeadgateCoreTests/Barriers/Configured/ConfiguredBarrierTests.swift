@@ -12,9 +12,11 @@ struct ConfiguredBarrierTests {
         bench.gate.barriers.factories[RecordingBarrier.id] = factory
     }
 
-    private func add(_ id: String = "told", scopes: [BarrierScope]? = nil, told configuration: DataObject = [:]) throws
-    {
-        try bench.gate.barriers.configure(id: id, kind: "ToldBarrier", scopes: scopes, configuration: configuration)
+    private func add(
+        _ id: String = "recording", scopes: [BarrierScope]? = nil, received configuration: DataObject = [:]
+    ) throws {
+        try bench.gate.barriers.configure(
+            id: id, kind: "RecordingBarrier", scopes: scopes, configuration: configuration)
     }
 
     @Test("B5: scopes come from the settings, or from the factory's default, or are all")
@@ -31,44 +33,44 @@ struct ConfiguredBarrierTests {
 
     @Test("Several barriers of one kind may have different names")
     func several() throws {
-        try add("one", scopes: [.dispatcher(id: "collect")], told: ["state": "closed"])
+        try add("one", scopes: [.dispatcher(id: "collect")], received: ["state": "closed"])
         try add("two", scopes: [.dispatcher(id: "archive")])
         #expect(bench.summary(of: "collect").blockedBy == ["one"])
         #expect(bench.summary(of: "archive").isOpen)
-        #expect(bench.barrier("two")?.identity == BarrierIdentity(id: "two", kind: "ToldBarrier"))
+        #expect(bench.barrier("two")?.identity == BarrierIdentity(id: "two", kind: "RecordingBarrier"))
     }
 
     @Test("B7: a change updates the existing barrier and its scopes")
     func updates() throws {
         try add()
         try bench.gate.barriers.update(
-            id: "told", scopes: [.dispatcher(id: "archive")], configuration: ["state": "closed"])
-        #expect(bench.summary(of: "archive").blockedBy == ["told"])
+            id: "recording", scopes: [.dispatcher(id: "archive")], configuration: ["state": "closed"])
+        #expect(bench.summary(of: "archive").blockedBy == ["recording"])
         #expect(bench.summary(of: "collect").isOpen)
-        try add(scopes: [.all], told: ["state": "closed", "again": true])
-        #expect(bench.summary(of: "collect").blockedBy == ["told"])
-        #expect(factory.made.map(\.told) == [[[:], ["state": "closed"], ["state": "closed", "again": true]]])
-        #expect(bench.barrier("told")?.configuration == ["state": "closed", "again": true])
+        try add(scopes: [.all], received: ["state": "closed", "again": true])
+        #expect(bench.summary(of: "collect").blockedBy == ["recording"])
+        #expect(factory.made.map(\.received) == [[[:], ["state": "closed"], ["state": "closed", "again": true]]])
+        #expect(bench.barrier("recording")?.configuration == ["state": "closed", "again": true])
     }
 
     @Test("B7: without its settings a barrier gets an empty configuration and its default scopes")
     func reset() throws {
-        try add(scopes: [.dispatcher(id: "archive")], told: ["state": "closed"])
-        try bench.gate.barriers.reset(id: "told")
-        #expect(factory.made.first?.told.last == [:])
-        #expect(bench.barrier("told")?.scopes == [.all])
-        #expect(bench.barrier("told")?.configuration == [:])
+        try add(scopes: [.dispatcher(id: "archive")], received: ["state": "closed"])
+        try bench.gate.barriers.reset(id: "recording")
+        #expect(factory.made.first?.received.last == [:])
+        #expect(bench.barrier("recording")?.scopes == [.all])
+        #expect(bench.barrier("recording")?.configuration == [:])
         #expect(bench.summary(of: "archive").isOpen)
         try bench.gate.barriers.reset(id: "unknown")
     }
 
     @Test("B7: without its settings a barrier gets its default scopes even if it rejects the empty configuration")
     func resetRefused() throws {
-        try add(scopes: [.dispatcher(id: "archive")], told: ["state": "closed"])
+        try add(scopes: [.dispatcher(id: "archive")], received: ["state": "closed"])
         try #require(factory.made.first).refusesAll = true
-        #expect(throws: BarrierConfigurationFault.self) { try bench.gate.barriers.reset(id: "told") }
-        #expect(bench.barrier("told")?.scopes == [.all])
-        #expect(bench.summary(of: "collect").blockedBy == ["told"])
+        #expect(throws: BarrierConfigurationFault.self) { try bench.gate.barriers.reset(id: "recording") }
+        #expect(bench.barrier("recording")?.scopes == [.all])
+        #expect(bench.summary(of: "collect").blockedBy == ["recording"])
     }
 
     @Test("B7: a rejected configuration is reported, and the old one stays in force")
@@ -76,33 +78,33 @@ struct ConfiguredBarrierTests {
         var reported: [String] = []
         let failures = bench.gate.barrierFailures.subscribe { reported.append("\($0.barrier.id): \($0.error)") }
         defer { failures.dispose() }
-        try add(scopes: [.dispatcher(id: "archive")], told: ["state": "closed"])
+        try add(scopes: [.dispatcher(id: "archive")], received: ["state": "closed"])
         #expect(throws: BarrierConfigurationFault(key: "refuse", message: "is refused")) {
-            try bench.gate.barriers.update(id: "told", scopes: [.all], configuration: ["refuse": true])
+            try bench.gate.barriers.update(id: "recording", scopes: [.all], configuration: ["refuse": true])
         }
-        #expect(bench.summary(of: "archive").blockedBy == ["told"])
+        #expect(bench.summary(of: "archive").blockedBy == ["recording"])
         #expect(bench.summary(of: "collect").isOpen)
-        #expect(bench.barrier("told")?.configuration == ["state": "closed"])
+        #expect(bench.barrier("recording")?.configuration == ["state": "closed"])
         #expect(reported.count == 1)
         #expect(bench.counters[.barrierErrors] == 1)
     }
 
     @Test("B7: scopes that came with a refused configuration never take effect, whatever changes later")
     func refusedScopes() throws {
-        try add(scopes: [.dispatcher(id: "archive")], told: ["state": "closed"])
+        try add(scopes: [.dispatcher(id: "archive")], received: ["state": "closed"])
         #expect(throws: BarrierConfigurationFault.self) {
-            try bench.gate.barriers.update(id: "told", scopes: nil, configuration: ["refuse": true])
+            try bench.gate.barriers.update(id: "recording", scopes: nil, configuration: ["refuse": true])
         }
         bench.add(DispatcherSettings(id: "later"))
-        #expect(bench.barrier("told")?.scopes == [.dispatcher(id: "archive")])
+        #expect(bench.barrier("recording")?.scopes == [.dispatcher(id: "archive")])
     }
 
     @Test("S2: a barrier cannot be created with a rejected configuration or an unknown kind")
     func notMade() {
         #expect(throws: BarrierConfigurationFault(key: "refuse", message: "is refused")) {
-            try add(told: ["refuse": true])
+            try add(received: ["refuse": true])
         }
-        #expect(bench.barrier("told") == nil)
+        #expect(bench.barrier("recording") == nil)
         #expect(throws: BarrierConfigurationFault.self) {
             try bench.gate.barriers.configure(id: "x", kind: "NoBarrier", scopes: nil, configuration: [:])
         }
@@ -116,44 +118,44 @@ struct ConfiguredBarrierTests {
         arguments: [BarrierState.open, .closed])
     func brokenFactory(state: BarrierState) throws {
         try bench.gate.barriers.configure(
-            id: "told", kind: "ToldBarrier", scopes: nil, configuration: ["fail": true], stateOnError: state)
-        #expect(bench.barrier("told")?.states.map(\.state) == [state, state])
-        #expect(bench.barrier("told")?.reason == "could not be created: failed")
+            id: "recording", kind: "RecordingBarrier", scopes: nil, configuration: ["fail": true], stateOnError: state)
+        #expect(bench.barrier("recording")?.states.map(\.state) == [state, state])
+        #expect(bench.barrier("recording")?.reason == "could not be created: failed")
         #expect(bench.counters[.barrierErrors] == 1)
-        try bench.gate.barriers.update(id: "told", scopes: nil, configuration: ["state": "closed"])
-        #expect(bench.barrier("told")?.states.map(\.state) == [.closed, .closed])
-        #expect(bench.barrier("told")?.reason == nil)
-        #expect(bench.gate.barrierSummaries.count { $0.identity.id == "told" } == 1)
+        try bench.gate.barriers.update(id: "recording", scopes: nil, configuration: ["state": "closed"])
+        #expect(bench.barrier("recording")?.states.map(\.state) == [.closed, .closed])
+        #expect(bench.barrier("recording")?.reason == nil)
+        #expect(bench.gate.barrierSummaries.count { $0.identity.id == "recording" } == 1)
     }
 
     @Test("B9: a barrier that throws on new settings keeps its state, and the error is counted")
     func failingUpdate() throws {
-        try add(told: ["state": "closed"])
+        try add(received: ["state": "closed"])
         #expect(throws: RecordingBarrier.Failure.self) {
-            try bench.gate.barriers.update(id: "told", scopes: nil, configuration: ["fail": true])
+            try bench.gate.barriers.update(id: "recording", scopes: nil, configuration: ["fail": true])
         }
-        #expect(bench.summary().blockedBy == ["told"])
+        #expect(bench.summary().blockedBy == ["recording"])
         #expect(bench.counters[.barrierErrors] == 1)
     }
 
     @Test("A name with another kind gets another barrier")
     func replaced() throws {
-        try add(told: ["state": "closed"])
+        try add(received: ["state": "closed"])
         try bench.gate.barriers.configure(
-            id: "told", kind: "BatchingBarrier", scopes: [.all], configuration: ["batch_size": 1])
-        let kinds = bench.gate.barrierSummaries.filter { $0.identity.id == "told" }.map(\.identity.kind)
+            id: "recording", kind: "BatchingBarrier", scopes: [.all], configuration: ["batch_size": 1])
+        let kinds = bench.gate.barrierSummaries.filter { $0.identity.id == "recording" }.map(\.identity.kind)
         #expect(kinds == ["BatchingBarrier"])
-        #expect(bench.summary(of: "archive").blockedBy == ["told"], "an empty batch waits")
+        #expect(bench.summary(of: "archive").blockedBy == ["recording"], "an empty batch waits")
     }
 
     @Test("B8: a configured barrier can be neither unregistered nor given other scopes by code")
     func registrar() throws {
-        try add(scopes: [.dispatcher(id: "archive")], told: ["state": "closed"])
+        try add(scopes: [.dispatcher(id: "archive")], received: ["state": "closed"])
         let barrier = try #require(factory.made.first)
         bench.gate.unregisterScopedBarrier(barrier)
         bench.gate.registerScopedBarrier(barrier, scopes: [.all])
-        #expect(bench.barrier("told")?.scopes == [.dispatcher(id: "archive")])
-        #expect(bench.summary(of: "archive").blockedBy == ["told"])
+        #expect(bench.barrier("recording")?.scopes == [.dispatcher(id: "archive")])
+        #expect(bench.summary(of: "archive").blockedBy == ["recording"])
     }
 
     @Test("B8: barriers registered without a name get that of their type, with a number if it is taken")
@@ -168,11 +170,11 @@ struct ConfiguredBarrierTests {
     func addedFactory() throws {
         factory.scopes = [.dispatcher(id: "archive")]
         try bench.gate.barriers.add(factory)
-        #expect(bench.barrier("ToldBarrier")?.scopes == [.dispatcher(id: "archive")])
+        #expect(bench.barrier("RecordingBarrier")?.scopes == [.dispatcher(id: "archive")])
         try bench.gate.barriers.configure(
-            id: "ToldBarrier", kind: "ToldBarrier", scopes: nil, configuration: ["state": "closed"])
+            id: "RecordingBarrier", kind: "RecordingBarrier", scopes: nil, configuration: ["state": "closed"])
         #expect(factory.made.count == 1)
-        #expect(bench.summary(of: "archive").blockedBy == ["ToldBarrier"])
+        #expect(bench.summary(of: "archive").blockedBy == ["RecordingBarrier"])
     }
 
     @Test("B10: the built-in barriers have display names")

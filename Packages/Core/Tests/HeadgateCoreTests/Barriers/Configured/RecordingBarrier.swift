@@ -4,14 +4,14 @@ import HeadgateData
 /// A configurable barrier that records each configuration it gets. `{"state": "closed"}` closes the barrier; it rejects
 /// `{"refuse": true}`; `{"fail": true}` makes it throw an unexpected error.
 final class RecordingBarrier: ConfigurableBarrier {
-    static let id = "ToldBarrier"
+    static let id = "RecordingBarrier"
 
     /// The unexpected error thrown for `{"fail": true}`.
     enum Failure: Error {
         case failed
     }
 
-    private(set) var told: [DataObject] = []
+    private(set) var received: [DataObject] = []
     /// True if the barrier rejects every configuration.
     var refusesAll = false
     @StateSubject(.open) private var state: ObservableState<BarrierState>
@@ -25,7 +25,7 @@ final class RecordingBarrier: ConfigurableBarrier {
     }
 
     func updateConfiguration(_ configuration: DataObject) throws {
-        told.append(configuration)
+        received.append(configuration)
         if refusesAll || configuration["refuse"] != nil {
             throw BarrierConfigurationFault(key: "refuse", message: "is refused")
         }

@@ -101,7 +101,7 @@ final class OpenFile {
         guard code != EINTR else { return }
         guard code == EAGAIN else { throw FileFault(code: code) }
         var room = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-        guard poll(&room, 1, Self.patience) != 0 else { throw FileFault(cause: "timed out") }
+        guard poll(&room, 1, Self.timeLimit) != 0 else { throw FileFault(cause: "timed out") }
     }
 
     private static func open(_ path: String) throws(FileFault) -> (Int32, FileIdentity) {
@@ -141,7 +141,7 @@ final class OpenFile {
     }
 
     /// The time that the reader of a full pipe may take to make room, in milliseconds.
-    private static let patience: Int32 = 10_000
+    private static let timeLimit: Int32 = 10_000
 }
 
 /// The last line of a file of events. A process that is killed during a write leaves an unfinished line. Its event was

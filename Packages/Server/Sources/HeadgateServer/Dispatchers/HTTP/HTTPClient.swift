@@ -171,8 +171,8 @@ final class HTTPClient {
         settleEnded()
     }
 
-    private func watch(_ socket: curl_socket_t, for wanted: Int32) {
-        guard wanted != CURL_POLL_REMOVE else {
+    private func watch(_ socket: curl_socket_t, for interest: Int32) {
+        guard interest != CURL_POLL_REMOVE else {
             watches.removeValue(forKey: socket)?.close()
             return
         }
@@ -180,7 +180,7 @@ final class HTTPClient {
         let known = watches[socket]
         let watch = known ?? SocketWatch(socket, on: loop) { [weak self] events in self?.perform(socket, events) }
         watches[socket] = watch
-        watch?.watch(for: wanted)
+        watch?.watch(for: interest)
     }
 
     private func setTimer(_ milliseconds: Int) {
@@ -190,8 +190,8 @@ final class HTTPClient {
         if milliseconds == 0 { loop.atEndOfTurn { [weak self] in self?.timeHasCome() } }
     }
 
-    private static let socketChanged: curl_socket_callback = { _, socket, wanted, context, _ in
-        client(context).watch(socket, for: wanted)
+    private static let socketChanged: curl_socket_callback = { _, socket, interest, context, _ in
+        client(context).watch(socket, for: interest)
         return 0
     }
 
@@ -211,7 +211,7 @@ private final class SocketWatch {
     private let handle: UnsafeMutablePointer<uv_poll_t>
     private let action: (Int32) -> Void
     /// The events that libcurl waits for, in libcurl's bits.
-    private var wanted: Int32 = 0
+    private var interest: Int32 = 0
 
     /// Makes a watch without events. Returns nil if the loop does not accept the socket. `action` gets libcurl's event
     /// bits.
@@ -228,17 +228,17 @@ private final class SocketWatch {
     }
 
     /// Sets the events to wait for: `CURL_POLL_IN`, `_OUT` or `_INOUT`.
-    func watch(for wanted: Int32) {
+    func watch(for interest: Int32) {
         guard uv_is_closing(base) == 0 else { return }
-        self.wanted = wanted
+        self.interest = interest
         var events: UInt32 = 0
-        if wanted & CURL_POLL_IN != 0 { events |= UV_READABLE.rawValue }
-        if wanted & CURL_POLL_OUT != 0 { events |= UV_WRITABLE.rawValue }
+        if interest & CURL_POLL_IN != 0 { events |= UV_READABLE.rawValue }
+        if interest & CURL_POLL_OUT != 0 { events |= UV_WRITABLE.rawValue }
         uv_poll_start(handle, Int32(events)) { handle, status, events in
             let watch = SocketWatch.of(handle)
             watch.action(SocketWatch.bits(status, events))
             // libuv stops watching after an error, and libcurl may not have read all bytes that came before.
-            if status != 0 { watch.watch(for: watch.wanted) }
+            if status != 0 { watch.watch(for: watch.interest) }
         }
     }
 

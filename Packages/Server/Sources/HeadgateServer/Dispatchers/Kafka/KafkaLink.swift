@@ -14,7 +14,7 @@ final class KafkaLink: FlightAccount {
         /// The flights that ended when they began.
         var ended: [MessageFlights.Ended] = []
         /// The last problem that was reported since a message was stored, or nil.
-        var trouble: KafkaTrouble?
+        var failure: KafkaFailure?
         /// True if the topic's state is to be requested: the producer is new, or a flight has ended without an answer.
         var doubtsTopic = false
         /// True if a flight timed out while brokers refused this producer. A new producer then reads its files again.
@@ -26,9 +26,9 @@ final class KafkaLink: FlightAccount {
         mutating func explained(_ reports: KafkaFlights.Reports) -> KafkaFlights.Reports {
             switch reports.report {
             case .stored:
-                trouble = nil
+                failure = nil
                 return reports
-            case .failed(nil): return .init(messages: reports.messages, report: .failed(cause: trouble?.cause))
+            case .failed(nil): return .init(messages: reports.messages, report: .failed(cause: failure?.cause))
             case .refused, .failed: return reports
             }
         }
@@ -61,15 +61,15 @@ final class KafkaLink: FlightAccount {
         }
     }
 
-    func heard(_ flight: Int) {
+    func willEnd(_ flight: Int) {
         state.withLock { $0.unreported[flight] = nil }
     }
 
     func end(_ flight: Int, cause: String) {
         change { state in
-            if let trouble = state.trouble, trouble.isSpecific, trouble.isFinal { state.isStuck = true }
+            if let failure = state.failure, failure.isSpecific, failure.isFinal { state.isStuck = true }
             state.doubtsTopic = true
-            return state.flights.end(flight, cause: state.trouble?.cause ?? cause)
+            return state.flights.end(flight, cause: state.failure?.cause ?? cause)
         }
     }
 
@@ -105,7 +105,7 @@ final class KafkaLink: FlightAccount {
         state.withLock { state in
             state.flights.producerMade()
             state.present = ObjectIdentifier(reports)
-            (state.trouble, state.isStuck, state.doubtsTopic) = (nil, false, true)
+            (state.failure, state.isStuck, state.doubtsTopic) = (nil, false, true)
         }
     }
 
@@ -124,7 +124,7 @@ final class KafkaLink: FlightAccount {
     func dropAll() {
         change { state in
             state.isStuck = false
-            return state.flights.dropAll(state.trouble?.cause)
+            return state.flights.dropAll(state.failure?.cause)
         }
     }
 
@@ -149,10 +149,10 @@ final class KafkaLink: FlightAccount {
     }
 
     /// Notes a problem of a producer's connections.
-    func note(_ trouble: KafkaTrouble, of reports: KafkaReports) {
+    func note(_ failure: KafkaFailure, of reports: KafkaReports) {
         state.withLock { state in
             guard state.present == ObjectIdentifier(reports) else { return }
-            if trouble.isSpecific || state.trouble == nil { state.trouble = trouble }
+            if failure.isSpecific || state.failure == nil { state.failure = failure }
         }
     }
 

@@ -55,19 +55,19 @@ private final class KafkaProducer: MessagePublisher, @unchecked Sendable {
     /// topic is there and may be described.
     private func examineTopic() {
         guard let producer, let topic, let reports else { return }
-        let patience = min(settings.timeout.wholeMilliseconds / 2, Self.mostPatience)
+        let timeLimit = min(settings.timeout.wholeMilliseconds / 2, Self.longestTimeLimit)
         var answer: UnsafePointer<rd_kafka_metadata>?
-        let outcome = rd_kafka_metadata(producer, 0, topic, &answer, Int32(patience))
+        let outcome = rd_kafka_metadata(producer, 0, topic, &answer, Int32(timeLimit))
         guard outcome == RD_KAFKA_RESP_ERR_NO_ERROR, let answer else { return }
         defer { rd_kafka_metadata_destroy(answer) }
         guard answer.pointee.topic_cnt > 0, let error = answer.pointee.topics?.pointee.err,
             error != RD_KAFKA_RESP_ERR_NO_ERROR
         else { return }
-        link.note(KafkaTrouble(error, ""), of: reports)
+        link.note(KafkaFailure(error, ""), of: reports)
     }
 
     /// The longest wait for the topic's state, in milliseconds.
-    private static let mostPatience: Int64 = 1_000
+    private static let longestTimeLimit: Int64 = 1_000
 
     /// The most events that are taken at once. Each take costs a lock.
     private static let mostTaken = 256

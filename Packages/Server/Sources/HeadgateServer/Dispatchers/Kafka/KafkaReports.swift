@@ -113,10 +113,10 @@ final class KafkaReports: Sendable {
     /// messages at once, because none of them is stored. Any other producer keeps its messages until brokers are back.
     /// Only it can repeat them under their numbers, which brokers recognise.
     private func note(_ error: rd_kafka_resp_err_t, _ text: String, of producer: OpaquePointer) {
-        let trouble = KafkaTrouble(error, text)
-        link.note(trouble, of: self)
+        let failure = KafkaFailure(error, text)
+        link.note(failure, of: self)
         let isOver = state.withLock { state in
-            if trouble.isFinal, !state.hasWritten { state.isHopeless = true }
+            if failure.isFinal, !state.hasWritten { state.isHopeless = true }
             return state.isFatal || state.isHopeless
         }
         if isOver { takeBack(from: producer) }
@@ -130,7 +130,7 @@ final class KafkaReports: Sendable {
 }
 
 /// A problem of a connection, as a fixed text. A pure value.
-struct KafkaTrouble: Equatable {
+struct KafkaFailure: Equatable {
     let cause: String
     /// True if the cause says more than that there is no connection.
     let isSpecific: Bool
@@ -142,13 +142,13 @@ struct KafkaTrouble: Equatable {
         // OpenSSL's errors come under either code. A connection that ends without a reason is no TLS problem.
         case RD_KAFKA_RESP_ERR__SSL,
             RD_KAFKA_RESP_ERR__TRANSPORT where text.contains("SSL routines") && !text.contains("unexpected eof"):
-            (cause, isSpecific, isFinal) = (KafkaTrouble.tlsCause(text), true, true)
+            (cause, isSpecific, isFinal) = (KafkaFailure.tlsCause(text), true, true)
         case RD_KAFKA_RESP_ERR__AUTHENTICATION, RD_KAFKA_RESP_ERR__RESOLVE:
             (cause, isSpecific, isFinal) = (error.cause, true, error == RD_KAFKA_RESP_ERR__AUTHENTICATION)
         // The answer does not come from a broker: librdkafka reads its first four bytes as a length.
-        case RD_KAFKA_RESP_ERR__BAD_MSG where text.contains(KafkaTrouble.httpLength):
+        case RD_KAFKA_RESP_ERR__BAD_MSG where text.contains(KafkaFailure.httpLength):
             (cause, isSpecific, isFinal) = ("Kafka: a web server answers at this address, not a broker", true, false)
-        case RD_KAFKA_RESP_ERR__BAD_MSG where KafkaTrouble.alertLengths.contains(where: text.contains),
+        case RD_KAFKA_RESP_ERR__BAD_MSG where KafkaFailure.alertLengths.contains(where: text.contains),
             RD_KAFKA_RESP_ERR__TRANSPORT where text.contains("connecting to a SSL listener"):
             (cause, isSpecific, isFinal) = ("Kafka: the broker seems to require TLS", true, false)
         case RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN:

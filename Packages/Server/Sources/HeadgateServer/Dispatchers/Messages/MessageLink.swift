@@ -10,11 +10,11 @@ protocol FlightAccount: Sendable {
     /// Drops all flights without a report.
     func forgetFlights()
     /// Notes that the dispatcher is about to hear that a flight has ended.
-    func heard(_ flight: Int)
+    func willEnd(_ flight: Int)
 }
 
 extension FlightAccount {
-    func heard(_ flight: Int) {}
+    func willEnd(_ flight: Int) {}
 }
 
 /// The state that a sender, its publishing thread and the library's threads share: the flights, and the condition of

@@ -103,7 +103,7 @@ final class MessageSender: Sender, @unchecked Sendable {
     private func end(_ ended: MessageFlights.Ended) {
         guard let flight = inFlight.removeValue(forKey: ended.number) else { return }
         flight.timer.dispose()
-        flights?.heard(ended.number)
+        flights?.willEnd(ended.number)
         flight.then(judge(ended.result))
     }
 }

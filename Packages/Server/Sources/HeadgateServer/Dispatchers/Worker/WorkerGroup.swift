@@ -148,7 +148,7 @@ final class WorkerGroup {
     /// Logs the loss of a worker with a batch, and ends the batch (Behaviour K3, O4).
     private func lose(_ number: WorkerPool.BatchNumber, by subscriber: WorkerPool.Subscriber, _ cause: String) {
         if let batch = work[number]?.batch, let first = batch.events.first {
-            log.tell(
+            log.write(
                 .workerLost,
                 [
                     "dispatcher": .string(dispatcher), "events": .number(DataNumber(batch.events.count)),
@@ -161,7 +161,7 @@ final class WorkerGroup {
 
     private func release(_ subscriber: WorkerPool.Subscriber) {
         if !pool.contains(subscriber) { sessions[subscriber] = nil }
-        for tell in onUnsubscribed.removeValue(forKey: subscriber) ?? [] { tell() }
+        for notify in onUnsubscribed.removeValue(forKey: subscriber) ?? [] { notify() }
     }
 
     private func armAlarm() {
@@ -195,7 +195,7 @@ final class WorkerGroups {
     }
 
     /// Returns the workforce of a dispatcher. Makes it if needed.
-    func workforce(of dispatcher: String, _ settings: WorkerSettings) -> WorkerGroup {
+    func workerGroup(of dispatcher: String, _ settings: WorkerSettings) -> WorkerGroup {
         if let there = all[dispatcher] { return there }
         let new = WorkerGroup(dispatcher: dispatcher, lease: settings.lease, gate: gate, log: log)
         all[dispatcher] = new
@@ -217,20 +217,20 @@ final class WorkerGroups {
         configured = []
         for (id, settings) in dispatchers {
             configured.insert(id)
-            let workforce = workforce(of: id, settings)
-            (workforce.lease, workforce.workers) = (settings.lease, settings.workers)
+            let workerGroup = workerGroup(of: id, settings)
+            (workerGroup.lease, workerGroup.workers) = (settings.lease, settings.workers)
             gate.registerScopedBarrier(
-                workforce.barrier, id: "\(WorkerBarrier.kind):\(id)", scopes: [.dispatcher(id: id)])
+                workerGroup.barrier, id: "\(WorkerBarrier.kind):\(id)", scopes: [.dispatcher(id: id)])
         }
-        for (id, workforce) in all where !configured.contains(id) {
-            gate.unregisterScopedBarrier(workforce.barrier)
-            if workforce.isEmpty { all[id] = nil }
+        for (id, workerGroup) in all where !configured.contains(id) {
+            gate.unregisterScopedBarrier(workerGroup.barrier)
+            if workerGroup.isEmpty { all[id] = nil }
         }
     }
 
     /// Notes that a client has read all its output.
     func drained(_ session: Int) {
-        for workforce in all.values { workforce.drained(session) }
+        for workerGroup in all.values { workerGroup.drained(session) }
     }
 
     /// Ends all subscriptions of a client that has lost the right to work. Its batches may finish.
@@ -247,6 +247,6 @@ final class WorkerGroups {
 
     /// Removes a client that sends nothing more from all workforces.
     func subscriberLeft(_ session: Int) {
-        for workforce in all.values { workforce.left(session) }
+        for workerGroup in all.values { workerGroup.left(session) }
     }
 }

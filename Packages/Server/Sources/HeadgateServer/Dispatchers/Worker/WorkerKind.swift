@@ -22,7 +22,7 @@ struct WorkerKind: DispatcherKind {
     func makeSender(
         of dispatcher: String, _ settings: WorkerSettings, in context: SenderContext
     ) -> any Sender {
-        WorkerSender(context.workforces.workforce(of: dispatcher, settings))
+        WorkerSender(context.workerGroups.workerGroup(of: dispatcher, settings))
     }
 }
 
@@ -31,20 +31,20 @@ struct WorkerKind: DispatcherKind {
 private final class WorkerSender: Sender {
     let format = BatchFormat.distinctJSONArray
 
-    private let workforce: WorkerGroup
+    private let workerGroup: WorkerGroup
 
-    init(_ workforce: WorkerGroup) {
-        self.workforce = workforce
+    init(_ workerGroup: WorkerGroup) {
+        self.workerGroup = workerGroup
     }
 
-    var capacity: SenderCapacity { workforce.capacity }
+    var capacity: SenderCapacity { workerGroup.capacity }
 
     func send(_ batch: Batch, then: @escaping (SendResult) -> Void) {
-        workforce.send(batch, then: then)
+        workerGroup.send(batch, then: then)
     }
 
     func interrupt() {
-        workforce.interrupt()
+        workerGroup.interrupt()
     }
 
     /// Does nothing, because the sender owns nothing.

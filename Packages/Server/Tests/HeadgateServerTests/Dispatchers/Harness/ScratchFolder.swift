@@ -72,8 +72,8 @@ enum PipeReader {
     static func waitForFirstByte(of descriptor: Int32) async {
         await withCheckedContinuation { continuation in
             Thread.detachNewThread {
-                var wanted = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-                while poll(&wanted, 1, -1) <= 0 || wanted.revents & Int16(POLLIN) == 0 {}
+                var expected = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+                while poll(&expected, 1, -1) <= 0 || expected.revents & Int16(POLLIN) == 0 {}
                 continuation.resume()
             }
         }

@@ -18,7 +18,7 @@ actor ProbeStage {
 
     nonisolated let events: AsyncStream<Event>
     private nonisolated let loop: EventLoop
-    private let tell: AsyncStream<Event>.Continuation
+    private let continuation: AsyncStream<Event>.Continuation
     private var clock: ManualScheduler?
     private var client: HTTPClient?
     private var monitor: NetworkMonitor?
@@ -45,21 +45,21 @@ actor ProbeStage {
 
     private init() throws {
         loop = try EventLoop.onNewThread(named: "test-probe")
-        (events, tell) = AsyncStream.makeStream()
+        (events, continuation) = AsyncStream.makeStream()
     }
 
     private func open(_ settings: NetworkSettings.Probe) {
         let clock = ManualScheduler()
         let client = HTTPClient(loop: loop, userAgent: "headgate/test")
-        let scheduler = AlarmTeller(clock) { [tell] in tell.yield(.waits($0)) }
+        let scheduler = AlarmReporter(clock) { [continuation] in continuation.yield(.waits($0)) }
         let probe = NetworkProbe(settings, scheduler: scheduler, http: client)
-        monitor = NetworkMonitor(probe: probe) { [tell] in tell.yield(.state($0)) }
+        monitor = NetworkMonitor(probe: probe) { [continuation] in continuation.yield(.state($0)) }
         self.clock = clock
         self.client = client
     }
 
     /// Reports a state as the kernel.
-    func kernelTells(_ state: NetworkState) {
+    func kernelReports(_ state: NetworkState) {
         monitor?.kernelReported(state)
     }
 
@@ -85,13 +85,13 @@ actor ProbeStage {
 }
 
 /// A scheduler that reports for each timer the time until it is due.
-private final class AlarmTeller: Scheduler {
+private final class AlarmReporter: Scheduler {
     private let clock: ManualScheduler
-    private let tell: (Duration) -> Void
+    private let report: (Duration) -> Void
 
-    init(_ clock: ManualScheduler, tell: @escaping (Duration) -> Void) {
+    init(_ clock: ManualScheduler, report: @escaping (Duration) -> Void) {
         self.clock = clock
-        self.tell = tell
+        self.report = report
     }
 
     var now: Instant { clock.now }
@@ -105,7 +105,7 @@ private final class AlarmTeller: Scheduler {
     func preconditionOnScheduler() { clock.preconditionOnScheduler() }
 
     func schedule(at deadline: Instant, _ work: @escaping () -> Void) -> any Disposable {
-        defer { tell(deadline - clock.now) }
+        defer { report(deadline - clock.now) }
         return clock.schedule(at: deadline, work)
     }
 }

@@ -17,8 +17,8 @@ struct SessionHistory {
     private var outputBytes = 0
     /// The state of the client's side.
     private var client = Client.open
-    private var hasToldEnd = false
-    private var hasToldLoss = false
+    private var hasReportedEnd = false
+    private var hasReportedLoss = false
     private var closesAfterFlush = 0
 
     // The service.
@@ -202,7 +202,7 @@ struct SessionHistory {
     /// The client closes its sending side, or disconnects.
     private mutating func leave() throws(Violation) {
         client = client == .open && oneIn(2) ? .finished : .gone
-        if !isReading || hasToldEnd { try tellLoss() }
+        if !isReading || hasReportedEnd { try reportLoss() }
     }
 
     // MARK: The connection
@@ -217,25 +217,25 @@ struct SessionHistory {
             left -= count
             try perform(machine.bytesCame())
         }
-        try tellEnd()
+        try reportEnd()
     }
 
-    private mutating func tellEnd() throws(Violation) {
-        guard isOpen, isReading, unread.isEmpty, client != .open, !hasToldEnd else { return }
+    private mutating func reportEnd() throws(Violation) {
+        guard isOpen, isReading, unread.isEmpty, client != .open, !hasReportedEnd else { return }
         // A client that disconnects without reading resets the connection, and that is reported first.
-        if client == .gone, oneIn(2) { try tellLoss() }
-        hasToldEnd = true
+        if client == .gone, oneIn(2) { try reportLoss() }
+        hasReportedEnd = true
         try perform(machine.endReached())
-        try tellLoss()
-        if hasToldLoss { try close() }
+        try reportLoss()
+        if hasReportedLoss { try close() }
     }
 
-    private mutating func tellLoss() throws(Violation) {
-        guard isOpen, client == .gone, !hasToldLoss else { return }
-        hasToldLoss = true
+    private mutating func reportLoss() throws(Violation) {
+        guard isOpen, client == .gone, !hasReportedLoss else { return }
+        hasReportedLoss = true
         outputBytes = 0
         try perform(machine.peerLost())
-        if hasToldEnd { try close() }
+        if hasReportedEnd { try close() }
     }
 
     private mutating func close() throws(Violation) {
@@ -272,7 +272,7 @@ struct SessionHistory {
             isReading = false
             goOn(after: awaited)
             // A paused connection reports at once that the client has disconnected.
-            try tellLoss()
+            try reportLoss()
         case .stayPaused(let awaited):
             guard !isReading else { throw Violation(description: "reads on while it awaits \(awaited)") }
             goOn(after: awaited)
@@ -399,7 +399,7 @@ struct SessionHistory {
 
     private var hasRoom: Bool {
         let kept = kept
-        return hasToldLoss
+        return hasReportedLoss
             || kept.underWay < limits.maxUnanswered && kept.requestBytes < limits.maxUnansweredBytes
                 && kept.keptBytes + outputBytes < limits.maxOutputBytes
     }
@@ -419,9 +419,9 @@ struct SessionHistory {
                 description: "\(isReading ? "reads" : "does not read"), and the machine is \(machine.reading)")
         }
         guard answered.values.allSatisfy({ $0 == 1 }) else { throw Violation(description: "answered twice") }
-        let told = machine.stop(dependencies)
-        guard told == stop else {
-            throw Violation(description: "says \(String(describing: told)), and it is \(String(describing: stop))")
+        let reported = machine.stop(dependencies)
+        guard reported == stop else {
+            throw Violation(description: "says \(String(describing: reported)), and it is \(String(describing: stop))")
         }
     }
 
@@ -478,14 +478,14 @@ struct SessionHistory {
             try check()
             rounds += 1
             guard rounds < 1_000 else { throw Violation(description: "it never ends: \(machine)") }
-        } while isOpen && !isAllTold
+        } while isOpen && !isAllReported
         try checkEnd()
     }
 
     /// True if nothing is in progress.
-    private var isAllTold: Bool {
+    private var isAllReported: Bool {
         unread.isEmpty && framed.isEmpty && outstanding.isEmpty && outputBytes == 0
-            && (client == .open || hasToldEnd)
+            && (client == .open || hasReportedEnd)
     }
 
     private func checkEnd() throws(Violation) {
@@ -493,7 +493,7 @@ struct SessionHistory {
         guard isOpen == (client == .open && !isEnding) else {
             throw Violation(description: "\(isOpen ? "not closed" : "closed"), and the client is \(client)")
         }
-        guard closesAfterFlush == (isOpen || hasToldLoss ? 0 : 1) else {
+        guard closesAfterFlush == (isOpen || hasReportedLoss ? 0 : 1) else {
             throw Violation(description: "closed \(closesAfterFlush) times")
         }
         guard client != .gone else { return }
