@@ -68,6 +68,7 @@ final class Erasures {
     // MARK: Finding
 
     private func scanPart(_ erasure: Erasure, after position: SequenceNumber) {
+        (erasure.partStart, erasure.rewinds) = (position, rewinds.count)
         scan(
             ErasureScan(
                 erasure.rule, after: position, through: erasure.request.through, part: erasure.isDryRun ? nil : part),
@@ -108,6 +109,8 @@ final class Erasures {
             return later { [self] in hold(erasure) }
         }
         guard let next = dispatchers.all.first(where: { isConcerned($0, by: erasure) }) else {
+            // The store may have removed events that were found, before a rewind counted those that it has.
+            guard erasure.rewinds == rewinds.count else { return scanPart(erasure, after: erasure.partStart) }
             let isReady = !erasure.isLastPart || erasure.deadLetters != nil
             return isReady ? record(erasure) : readDeadLetters(after: 0, erasure)
         }
@@ -283,6 +286,10 @@ private final class Erasure {
     var request: KeptErasure
     let isDryRun: Bool
     let then: (Result<ErasureAnswer, ErasureRefusal>) -> Void
+    /// The last event before the present part.
+    var partStart: SequenceNumber = 0
+    /// The number of rewinds when the search of the present part began.
+    var rewinds = 0
     /// The events of the present part.
     var found: [StoredEvent] = []
     /// The number of these events that were needed when they were found.

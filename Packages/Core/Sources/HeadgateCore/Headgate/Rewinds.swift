@@ -9,6 +9,8 @@ final class Rewinds {
     private let events: EventQueue
     private let dispatchers: Dispatchers
     private let settlements: Settlements
+    /// The number of rewinds and starts that were made.
+    private(set) var count = 0
     /// Rewinds that wait for an earlier one of their dispatcher.
     private var waiting: [String: [Rewind]] = [:]
     /// Emits the start of each dispatcher that was moved to an earlier event (Behaviour R4).
@@ -104,6 +106,7 @@ final class Rewinds {
     /// Continues with the queue that the store has made of a dispatcher's.
     private func move(_ dispatcher: Dispatcher, to queue: RewoundQueue, _ replay: Replay, isStart: Bool) {
         let number = dispatcher.number
+        count += 1
         // Events that the store no longer has may be in memory, and are not in its count.
         events.forgetRecent()
         events.backlog.rewind(queue.unsettled, of: number)
