@@ -359,7 +359,7 @@ final class LogEngine {
         // The keys change with the files. Their headers are read once.
         let now = KeyFacts(
             counts: log.counts, ids: log.state.ids.files.map(\.segment), obsolete: log.sealed.obsolete,
-            isDue: isRekeyDue, key: keyring.writing)
+            unremoved: log.files.unremoved, isDue: isRekeyDue, key: keyring.writing)
         guard now != reportedKeys, let found = try? encryption(keyring) else { return nil }
         reportedKeys = now
         return found
@@ -401,6 +401,7 @@ private struct KeyFacts: Equatable {
     var counts: LogCounts
     var ids: [UInt64]
     var obsolete: [LogFile]
+    var unremoved: Set<UInt32>
     var isDue: Bool
     var key: UInt16?
 }

@@ -32,7 +32,7 @@ final class LogFiles {
     /// True if a power failure may take names of new files away, or bring names of removed files back.
     private var hasUncertainNames = false
     /// The files that could not be removed, which take room.
-    private var unremoved: Set<UInt32> = []
+    private(set) var unremoved: Set<UInt32> = []
 
     /// The most files that are kept ready.
     private static let mostSpare = 2
@@ -295,6 +295,13 @@ final class LogFiles {
         try? disk.remove(path(file))
         hasUncertainNames = true
         if disk.exists(path(file)) { unremoved.insert(file) } else { unremoved.remove(file) }
+    }
+
+    /// Returns the files that could not be removed.
+    func filesToRemove() throws(DiskFault) -> [LogFile] {
+        var files: [LogFile] = []
+        for file in unremoved where isThere(file) { files.append(LogFile(number: file, size: try open(file).size())) }
+        return files
     }
 
     /// Syncs the removals, so that no removed file comes back after a power failure, and overwrites files that could not

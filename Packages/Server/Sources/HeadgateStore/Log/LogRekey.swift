@@ -76,13 +76,14 @@ extension SegmentLog {
 
     /// Returns the bytes of the files under each key, by its number; 0 stands for plain files.
     ///
-    /// Obsolete files count: after a power failure the log may be without the frames that made them obsolete.
+    /// Obsolete files count: after a power failure the log may be without the frames that made them obsolete. So do files
+    /// that could not be removed.
     /// - Parameter former: the files of ids that a rewriting has replaced so far.
     func bytesByKey(with former: [LogFile]) throws(DiskFault) -> [UInt16: Int] {
         var bytes: [UInt16: Int] = [:]
         let ids = state.ids.files.map { segment($0.segment, $0.file) }
         for segment in segments + ids { bytes[try segment.key() ?? 0, default: 0] += segment.file.size }
-        for file in sealed.obsolete + former {
+        for file in try sealed.obsolete + former + files.filesToRemove() {
             if let key = try files.key(of: file) { bytes[key, default: 0] += file.size }
         }
         return bytes

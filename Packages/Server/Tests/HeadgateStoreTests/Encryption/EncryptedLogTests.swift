@@ -128,6 +128,27 @@ import Testing
         try expectWhole(try open(try Keys.ring(2)), through: 600)
     }
 
+    @Test("C2: a plain file that could not be removed is counted, and its bytes are overwritten")
+    func unremoved() throws {
+        let disk = FaultyDisk()
+        scene.options.disk = disk
+        try open(nil)
+        scene.append(Groups.of(1...3, size: 200, newRoutes: [1: [1]]))
+        // The state after a kill.
+        let killed = scene.directory + "-killed"
+        try FileManager.default.copyItem(atPath: scene.directory, toPath: killed)
+        scene.close()
+        try FileManager.default.removeItem(atPath: scene.directory)
+        try FileManager.default.moveItem(atPath: killed, toPath: scene.directory)
+        disk.failsToRemove = true
+        try open(try Keys.ring(1))
+        scene.write()
+        #expect(scene.store.encryption?.bytes.keys.sorted() == [0, 1])
+        idle()
+        #expect(scene.store.encryption?.bytes.keys.sorted() == [1])
+        expectNothingPlain()
+    }
+
     @Test("C2: a key is not needed any more when only files that nothing refers to are under it")
     func obsolete() throws {
         try open(try Keys.ring(1))
