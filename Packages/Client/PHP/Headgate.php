@@ -88,7 +88,8 @@ final class Options
      *     `disconnected` with the reason, `closed`
      * @param ?\Closure(string): void $log takes warnings; without it PHP's error log does
      * @param ?string $spool a file to which the end of a request appends the events of `trackSoon` that the daemon could not
-     *     take for the moment, a line each, for `headgate send --follow`. They keep their ids. They are not dropped then
+     *     take for the moment, a line each, for `headgate send --follow`. They keep their ids and the time of `trackSoon`. They
+     *     are not dropped then
      * @param int $spoolBytes how large that file may be for more to be appended
      */
     public function __construct(
@@ -241,6 +242,10 @@ final class Client
     {
         $this->noticeFork();
         $params = ['event' => $event, 'data' => $data] + $more;
+        if ($this->options->spool !== null) {
+            // The follower may track it hours later.
+            $params['time'] ??= new \DateTimeImmutable();
+        }
         try {
             $params = self::event($params);
             $text = Json::encode($params);

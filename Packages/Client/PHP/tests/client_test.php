@@ -247,15 +247,21 @@ $tests = [
         $client->trackSoon('x');
         expect(1, $client->close(0.0));
     },
-    'events that cannot be sent go to the spool, with their ids' => function (): void {
+    'events that cannot be sent go to the spool, with their ids and the time of trackSoon' => function (): void {
         $spool = sys_get_temp_dir() . '/headgate-' . bin2hex(random_bytes(6));
         $options = new Options(maxUnanswered: 2, spool: $spool, onDropped: fn () => throw new LogicException('dropped'));
         $client = new Client('test', socketPath: '/nowhere/d.sock', options: $options);
-        foreach (['a', 'b', 'c'] as $name) {
+        $begin = microtime(true);
+        foreach (['a', 'b'] as $name) {
             expect(true, $client->trackSoon($name, more: ['id' => "id-$name"]));
         }
+        $end = microtime(true);
+        expect(true, $client->trackSoon('c', more: ['id' => 'id-c', 'time' => '2026-03-01T10:00:00Z']));
         $client->sendAtEnd();
         $lines = array_map(Json::decode(...), file($spool));
+        expect('2026-03-01T10:00:00Z', $lines[0]->time);
+        $time = (float) (new DateTimeImmutable($lines[1]->time))->format('U.v');
+        expect([true, true], [$time >= floor($begin * 1000) / 1000, $time <= $end]);
         expect([['c', 'id-c'], ['a', 'id-a'], ['b', 'id-b']], array_map(fn ($line) => [$line->event, $line->id], $lines));
         $full = new Options(spool: $spool, spoolBytes: 10, log: function (string $text) use (&$said) {
             $said[] = $text;
