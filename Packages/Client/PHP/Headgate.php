@@ -292,6 +292,10 @@ final class Client
             $this->settle($this->take(), $error);
             return;
         }
+        $isTrial = $away->isRecent();
+        if ($isTrial) {
+            $away->note(); // this process tries whether the daemon is back, and no other waits for it meanwhile
+        }
         $this->connection->isHasty = true;
         $begin = now();
         try {
@@ -303,6 +307,8 @@ final class Client
         // Only what cost time is remembered: to be refused costs none.
         if (now() - $begin > $this->options->endTimeout / 2 && array_filter($outcomes, $isLate) !== []) {
             $away->note();
+        } elseif ($isTrial) {
+            $away->forget();
         }
         $this->settle($kept, $outcomes);
     }
@@ -692,6 +698,7 @@ final class AtEnd
 final class Away
 {
     private const MOMENT = 2;
+    private const RECENT = 10;
 
     public readonly string $path;
     private readonly int $user;
@@ -702,12 +709,24 @@ final class Away
         $this->path = sys_get_temp_dir() . "/headgate-away-$this->user-" . substr(hash('sha256', $socketPath), 0, 16);
     }
 
+    /** Whether the daemon did not answer a moment ago, or another process tries it at this time. */
     public function isFresh(?int $now = null): bool
+    {
+        return $this->isYounger(self::MOMENT, $now);
+    }
+
+    /** Whether the daemon did not answer a short time ago, so that one process alone should try it. */
+    public function isRecent(): bool
+    {
+        return $this->isYounger(self::RECENT, null);
+    }
+
+    private function isYounger(int $seconds, ?int $now): bool
     {
         $found = quietly(fn () => lstat($this->path));
         // No other process can have made it, and a clock that was set back does not matter.
         return $found !== false && $found['uid'] === $this->user && ($found['mode'] & 0o170000) === 0o100000
-            && abs(($now ?? time()) - $found['mtime']) < self::MOMENT;
+            && abs(($now ?? time()) - $found['mtime']) < $seconds;
     }
 
     public function note(): void
@@ -715,6 +734,11 @@ final class Away
         if (!is_link($this->path)) {
             quietly(fn () => touch($this->path));
         }
+    }
+
+    public function forget(): void
+    {
+        quietly(fn () => unlink($this->path));
     }
 }
 

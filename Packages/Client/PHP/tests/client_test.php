@@ -228,6 +228,31 @@ $tests = [
         expect(false, $away->isFresh(filemtime(__FILE__)));
         unlink($away->path);
     },
+    'one process alone tries a daemon that did not answer lately' => function (): void {
+        $path = sys_get_temp_dir() . '/headgate-' . bin2hex(random_bytes(6));
+        $listener = stream_socket_server("unix://$path");
+        $away = new Headgate\Away($path);
+        touch($away->path, time() - 4);
+        $begin = time();
+        $child = pcntl_fork();
+        if ($child === 0) {
+            stream_socket_accept($listener, 60);
+            // While the client tries, the other processes do not wait.
+            clearstatcache();
+            file_put_contents("$path.moment", (string) filemtime($away->path));
+            posix_kill(getmypid(), SIGKILL);
+        }
+        fclose($listener);
+        $client = new Client('test', socketPath: $path, options: new Options(endTimeout: 3600.0, log: fn () => null));
+        $client->trackSoon('x');
+        $client->sendAtEnd();
+        pcntl_waitpid($child, $status);
+        expect(true, (int) file_get_contents("$path.moment") >= $begin);
+        clearstatcache();
+        // It cost no time, so the next request tries again.
+        expect(false, file_exists($away->path));
+        array_map(unlink(...), [$path, "$path.moment"]);
+    },
     'data that contain themselves are no JSON, and reported at once' => function (): void {
         [$parent, $dropped] = [new stdClass(), []];
         $parent->children = array_map(fn () => (object) ['parent' => $parent], range(1, 50));
