@@ -13,7 +13,17 @@ final class PipeSpool: Sendable {
     /// The length from which a spool is emptied.
     static let shortest = 8 << 20
     /// The length at which a spool takes no more data until it is emptied, so that the writers wait.
-    static let longest = 64 << 20
+    /// - Parameter fileSize: the process's limit for the size of files. It leaves room for one more move and for the rest
+    ///   of a line: a spool that ended with half a line could not be emptied.
+    static func longest(fileSize: rlim_t) -> Int {
+        max(1, Int(min(rlim_t(64 << 20), fileSize / 4)))
+    }
+
+    /// The process's limit for the size of files (`ulimit -f`).
+    private static var fileSize: rlim_t {
+        var limit = rlimit()
+        return getrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit) == 0 ? limit.rlim_cur : .max
+    }
 
     /// Returns true if the path is a named pipe, or if it is missing and a pipe had this spool.
     static func isNeeded(for path: String, spool: String) -> Bool {
@@ -24,7 +34,8 @@ final class PipeSpool: Sendable {
 
     /// Opens or creates the spool. The caller must own the state that the spool belongs to. The pipe is not read before
     /// ``read()``.
-    init(_ path: String, of pipe: String, longest: Int = PipeSpool.longest, _ terminal: Terminal) throws(FollowFault) {
+    init(_ path: String, of pipe: String, longest: Int? = nil, _ terminal: Terminal) throws(FollowFault) {
+        let longest = longest ?? PipeSpool.longest(fileSize: PipeSpool.fileSize)
         let descriptor = OwnedDescriptor(OwnFile.open(path))
         guard descriptor.number >= 0 else { throw FollowFault("open", path) }
         var first = PipeSource(path: pipe, spoolPath: path, spool: descriptor, longest: longest)
@@ -68,7 +79,7 @@ final class PipeSpool: Sendable {
     /// - Returns: true if the spool was emptied.
     func empty(doneWith length: Int, shortest: Int = PipeSpool.shortest) throws(FollowFault) -> Bool {
         let code: Int32? = source.withLock { source in
-            guard length >= shortest, source.length == length else { return nil }
+            guard length >= min(shortest, source.longest), source.length == length else { return nil }
             return ftruncate(source.spool.number, 0) == 0 && fsync(source.spool.number) == 0 ? 0 : errno
         }
         guard let code else { return false }
@@ -129,7 +140,7 @@ private struct PipeSource: Sendable {
     /// The number of bytes that may be moved now. A full spool takes the rest of a line, because only complete lines
     /// are settled.
     var room: Int {
-        guard length >= longest else { return Self.mostOfPipe }
+        guard length >= longest else { return min(Self.mostOfPipe, longest) }
         var last: UInt8 = 0
         pread(spool.number, &last, 1, length - 1)
         return last == UInt8(ascii: "\n") ? 0 : 1

@@ -23,7 +23,7 @@ import Testing
             try? FileManager.default.removeItem(atPath: folder)
         }
 
-        func open(longest: Int = PipeSpool.longest) throws -> PipeSpool {
+        func open(longest: Int? = nil) throws -> PipeSpool {
             try PipeSpool(spool, of: pipe, longest: longest, terminal)
         }
 
@@ -84,10 +84,28 @@ import Testing
         stage.write(", three\nfour\n")
         #expect(try stage.text(of: 15) == "one\ntwo, three\n")
         #expect(try !spool.empty(doneWith: 14, shortest: 5))
-        #expect(try !spool.empty(doneWith: 15, shortest: 16))
         #expect(try stage.text(of: 15) == "one\ntwo, three\n")
-        #expect(try spool.empty(doneWith: 15, shortest: 5))
+        // However long a spool usually is when it is emptied: this one takes no more before.
+        #expect(try spool.empty(doneWith: 15, shortest: 16))
         #expect(try stage.text(of: 5) == "four\n")
+    }
+
+    @Test("A limit for the size of files leaves room for a move and for the rest of a line")
+    func fileSize() {
+        #expect(PipeSpool.longest(fileSize: .max) == 64 << 20)
+        #expect(PipeSpool.longest(fileSize: 4 << 20) == 1 << 20)
+        #expect(PipeSpool.longest(fileSize: 0) == 1)
+    }
+
+    @Test("A spool that may still grow is emptied from a length on")
+    func short() throws {
+        let stage = try Stage()
+        let spool = try stage.open()
+        spool.read()
+        stage.write("one\n")
+        #expect(try stage.text(of: 4) == "one\n")
+        #expect(try !spool.empty(doneWith: 4, shortest: 5))
+        #expect(try spool.empty(doneWith: 4, shortest: 4))
     }
 
     @Test("A kill after a spool was emptied and before the new position is kept starts a new spool")
