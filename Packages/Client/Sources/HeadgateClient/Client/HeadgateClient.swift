@@ -26,6 +26,7 @@ public actor HeadgateClient {
     nonisolated let soon: SoonEvents
     /// Ends the calls of ``run()``.
     private var runners: [AsyncStream<Never>.Continuation] = []
+    private var isClosed = false
     /// The client's connection. It belongs to the loop's thread, so the first call creates it there.
     lazy var connection = ClientConnection(to: socketPath, as: identity, options: options, on: loop)
 
@@ -65,7 +66,8 @@ public actor HeadgateClient {
 
     /// Closes the client. It takes no more work from the daemon and waits until every tracked event is acknowledged
     /// and every handler of a worker or a board has given its answer. Then it closes the connection. Other calls, and
-    /// later ones, end with ``ClientError/closed``. A handler that closes its own client is not waited for.
+    /// later ones, end with ``ClientError/closed``, also those of a task that was made before and has not begun. A handler
+    /// that closes its own client is not waited for.
     /// - Parameter limit: the longest wait. Zero closes at once.
     /// - Returns: the number of events that were not acknowledged, which may be stored or not. Events of ``trackSoon(_:)``
     ///   that the client dropped because it could not connect are among them.
@@ -79,14 +81,17 @@ public actor HeadgateClient {
         connection.close()
         loop.stop()
         await loop.waitUntilClosed()
+        isClosed = true
         for runner in runners { runner.finish() }
         runners = []
         return left
     }
 
     /// Keeps the client open until the task is cancelled, and closes it as ``close(within:)`` does. Returns too when
-    /// the client is closed meanwhile. A service of ServiceLifecycle calls it under `cancelWhenGracefulShutdown`.
+    /// the client is closed meanwhile, or was before. A service of ServiceLifecycle calls it under
+    /// `cancelWhenGracefulShutdown`.
     public func run() async throws {
+        guard !isClosed else { return }
         let (stream, end) = AsyncStream<Never>.makeStream()
         runners.append(end)
         for await _ in stream {}

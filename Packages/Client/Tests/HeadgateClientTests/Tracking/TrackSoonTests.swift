@@ -130,6 +130,18 @@ import Testing
         }
     }
 
+    @Test("A client that is closed ends its run, also one that begins later", .timeLimit(.minutes(1)))
+    func serviceOfAClosedClient() async throws {
+        try await withDaemon { scene in
+            let client = try scene.client()
+            try await client.track("x")
+            async let service: Void = client.run()
+            await client.close()
+            try await service
+            try await client.run()
+        }
+    }
+
     @Test("A path that cannot be a socket's fails at once")
     func permanent() async throws {
         for path in ["/tmp/" + String(repeating: "x", count: 200), "/dev/null/headgate.sock"] {
