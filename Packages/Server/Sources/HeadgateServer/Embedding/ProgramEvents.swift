@@ -47,12 +47,17 @@ extension Server {
         params["time"] = time.map { .string($0.text) }
         params["dispatchers"] = dispatchers.map { .array($0.map { .string($0) }) }
         params["ttl_ms"] = timeToLive.map { .number(DataNumber(Int($0 / .milliseconds(1)))) }
-        guard let service else { throw RPCError(.shuttingDown) }
+        guard let service else { throw .notRunning }
         let answer = await withCheckedContinuation { continuation in
             service.programEvents.call("track", params) { continuation.resume(returning: $0) }
         }
         return AcknowledgedEvent(try answer.get())
     }
+}
+
+extension RPCError {
+    /// The refusal of an event before the start and after a stop. The program has no connection to wait for.
+    fileprivate static let notRunning = RPCError(.shuttingDown, "the server is not running")
 }
 
 /// Tracks the embedding program's events over a session without a socket. It lives on the scheduler.
@@ -81,7 +86,7 @@ final class ProgramEvents: SessionConnection {
 
     /// Sends a request to the session. Calls `completion` exactly once, with the answer.
     func call(_ method: String, _ params: DataObject, _ completion: @escaping Completion) {
-        guard isOpen, !service.gate.isStopping else { return completion(.failure(RPCError(.shuttingDown))) }
+        guard isOpen, !service.gate.isStopping else { return completion(.failure(.notRunning)) }
         if session == nil { service.accept(self) }
         lastNumber += 1
         completions[lastNumber] = completion
@@ -118,7 +123,7 @@ final class ProgramEvents: SessionConnection {
         isOpen = false
         let left = completions.sorted { $0.key < $1.key }.map(\.value)
         (completions, waiting) = ([:], [])
-        for completion in left { completion(.failure(RPCError(.shuttingDown))) }
+        for completion in left { completion(.failure(.notRunning)) }
         guard let former = session else { return }
         session = nil
         // In the next turn, as with a socket: the session may be in the middle of a call.

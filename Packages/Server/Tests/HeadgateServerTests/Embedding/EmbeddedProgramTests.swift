@@ -45,6 +45,7 @@ import Testing
         "P1, D11: a program without a socket tracks its own events, which are stored and sent, and waits for the stop")
     func ownEvents() async throws {
         let program = try Program()
+        let early = await #expect(throws: RPCError.self) { try await program.server.track("early") }
         #expect(try await program.start(Self.file) == nil)
         #expect(!FileManager.default.fileExists(atPath: program.folder("headgate.sock")))
         for number in 1...100 {
@@ -57,7 +58,11 @@ import Testing
         let text = try String(contentsOfFile: program.folder("data/events.ndjson"), encoding: .utf8)
         let events = try text.split(separator: "\n").map { try DataItem(parsing: Array($0.utf8)) }
         #expect(events.count == 100)
-        await #expect(throws: RPCError(.shuttingDown)) { try await program.server.track("late") }
+        let late = await #expect(throws: RPCError.self) { try await program.server.track("late") }
+        for error in [early, late] {
+            #expect(error?.reason == .shuttingDown)
+            #expect("\(try #require(error))" == "the server is not running")
+        }
         await program.end()
     }
 

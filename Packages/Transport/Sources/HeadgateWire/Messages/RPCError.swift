@@ -45,6 +45,11 @@ public struct RPCError: Error, Sendable, Equatable {
     }
 }
 
+extension RPCError: CustomStringConvertible {
+    /// The message, as programs print an error.
+    public var description: String { message }
+}
+
 extension RPCError {
     /// The line is not JSON, or not UTF-8.
     public static let parseErrorCode = -32700
