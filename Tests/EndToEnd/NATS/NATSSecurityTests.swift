@@ -87,18 +87,15 @@ import Testing
             let certificates = try await Certificates(in: scene.directory.path)
             let node = try await scene.natsNode()
             try await node.createStream()
-            try await node.stop()
-            let (certificate, key) = (certificates.certificate(of: "server"), certificates.key(of: "server"))
-            node.configuration = [
-                "tls {", "cert_file: \"\(certificate)\"", "key_file: \"\(key)\"",
-                "ca_file: \"\(certificates.authority)\"", "verify: true", "}",
-            ]
-            try await node.start()
+            try await restart(node, with: tls(certificates, trusting: certificates.authority))
             let url = JSON.string("tls://localhost:\(node.port.number)")
             let daemon = try await scene.daemon(["dispatchers": ["collect": node.dispatcher(["servers": [url]])]])
             let ids = try await daemon.track(1...3)
-            try await daemon.dispatcher(until: "it is not trusted") {
-                $0["last_error"] == "TLS: certificate not trusted"
+            try await daemon.expectFailure("TLS: certificate not trusted")
+            let authority: JSON = ["ca_file": .string(certificates.authority)]
+            try await daemon.set(["dispatchers": ["collect": ["tls": authority]]])
+            try await daemon.dispatcher(until: "a certificate is missing") {
+                $0["last_error"] == "TLS: the server ended the connection; it may require a client certificate"
             }
             let tls: JSON = [
                 "ca_file": .string(certificates.authority),
@@ -108,11 +105,61 @@ import Testing
             try await daemon.set(["dispatchers": ["collect": ["tls": tls]]])
             try await daemon.dispatcher(until: "all are settled") { $0["sent"] == 3 }
             // The test reads the stream without TLS.
-            try await node.stop()
-            node.configuration = []
-            try await node.start()
+            try await restart(node, with: [])
             #expect(try await node.messages(atLeast: 3).map(\.id) == ids)
         }
+    }
+
+    @Test("K4: a renewed client certificate is used without a restart after the server has refused the former one")
+    func renewed() async throws {
+        try await withScene { scene in
+            let former = try await Certificates(in: scene.directory.path)
+            let folder = scene.directory.path("renewed")
+            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+            let renewed = try await Certificates(in: folder)
+            let node = try await scene.natsNode()
+            try await node.createStream()
+            try await restart(node, with: tls(former, trusting: former.authority))
+            let files: JSON = [
+                "ca_file": .string(former.authority), "cert_file": .string(try clientFile(former, in: scene)),
+            ]
+            let settings = node.dispatcher(["servers": [.string("tls://localhost:\(node.port.number)")], "tls": files])
+            let daemon = try await scene.daemon(["dispatchers": ["collect": settings]])
+            let ids = try await daemon.track(1...3)
+            try await daemon.dispatcher(until: "the first are settled") { $0["sent"] == 3 }
+
+            try await restart(node, with: tls(former, trusting: renewed.authority))
+            let more = try await daemon.track(4...6)
+            try await daemon.dispatcher(until: "the former one is refused") {
+                $0["last_error"] == "TLS: the server ended the connection; it may not accept the client certificate"
+            }
+            _ = try clientFile(renewed, in: scene)
+            try await daemon.dispatcher(until: "all are settled") { $0["sent"] == 6 }
+            try await restart(node, with: [])
+            #expect(try await node.messages(atLeast: 6).map(\.id) == ids + more)
+        }
+    }
+
+    /// Returns a server configuration with TLS that requires client certificates of an authority.
+    private func tls(_ certificates: Certificates, trusting authority: String) -> [String] {
+        let (certificate, key) = (certificates.certificate(of: "server"), certificates.key(of: "server"))
+        return [
+            "tls {", "cert_file: \"\(certificate)\"", "key_file: \"\(key)\"", "ca_file: \"\(authority)\"",
+            "verify: true", "}",
+        ]
+    }
+
+    private func restart(_ node: NATSNode, with configuration: [String]) async throws {
+        try await node.stop()
+        node.configuration = configuration
+        try await node.start()
+    }
+
+    /// Writes a client's certificate and key into the scene's file `client-both.pem`.
+    private func clientFile(_ certificates: Certificates, in scene: Scene) throws -> String {
+        let parts = [certificates.certificate(of: "client"), certificates.key(of: "client")]
+        let text = try parts.map { try String(contentsOfFile: $0, encoding: .utf8) }.joined()
+        return try scene.directory.write(text, to: "client-both.pem")
     }
 
     private static let limits: JSON = [

@@ -54,6 +54,34 @@ struct NATSAnswerTests {
         #expect(answer.outcome == again("NATS: a rule of the stream rejects the event", charged: true))
     }
 
+    @Test(
+        "X4, K4: a failed handshake is reported in words of its own, without what the server said",
+        arguments: [
+            ("62:hostname mismatch:expected=s3cret:cert=/CN=n1", "TLS: certificate of another host"),
+            ("10:certificate has expired:depth=0:cert=/CN=s3cret", "TLS: certificate expired"),
+            ("20:unable to get local issuer certificate:depth=0:cert=/CN=s3cret", "TLS: certificate not trusted"),
+            ("error:0A000412:SSL routines::sslv3 alert bad certificate s3cret", "TLS: client certificate refused"),
+            ("error:0A000086:SSL routines::s3cret", "TLS: handshake failed"),
+        ])
+    func handshake(text: String, cause: String) throws {
+        let settings = NATSSettings(servers: [try NATSServer("tls://n1")], subject: "s")
+        #expect(NATSTLSFault.cause(NATS_SSL_ERROR, text, settings) == cause)
+        #expect(NATSTLSFault.cause(NATS_NO_SERVER, text, settings) == nil)
+    }
+
+    @Test("K4: a connection that a server ends right after its handshake points at the client certificate")
+    func ended() throws {
+        var settings = NATSSettings(servers: [try NATSServer("n1")], subject: "s")
+        let text = "Expected 'PONG', got ''"
+        #expect(NATSTLSFault.cause(NATS_PROTOCOL_ERROR, text, settings) == nil)
+        settings.tls = .init()
+        let ended = "TLS: the server ended the connection; it may "
+        #expect(NATSTLSFault.cause(NATS_PROTOCOL_ERROR, text, settings) == ended + "require a client certificate")
+        settings.tls = .init(certFile: "mine.pem")
+        #expect(NATSTLSFault.cause(NATS_PROTOCOL_ERROR, text, settings) == ended + "not accept the client certificate")
+        #expect(NATSTLSFault.cause(NATS_PROTOCOL_ERROR, "Expected 'PONG', got 'x'", settings) == nil)
+    }
+
     @Test("K4, K8: a message id is the dispatch's key, or the event's id where settings say so, spelled for a header")
     func messageID() {
         var batch = Batch(of: ["{}"], in: .separate)

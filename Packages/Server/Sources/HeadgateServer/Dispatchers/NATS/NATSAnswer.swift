@@ -104,18 +104,36 @@ extension natsStatus {
         case NATS_CONNECTION_AUTH_FAILED: "NATS: authorization violation"
         case NATS_SECURE_CONNECTION_WANTED: "TLS: the server does not support TLS"
         case NATS_SECURE_CONNECTION_REQUIRED: "TLS: the server requires TLS"
-        case NATS_SSL_ERROR: Self.tlsCause
+        case NATS_SSL_ERROR: "TLS: handshake failed"
         case NATS_CONNECTION_CLOSED, NATS_CONNECTION_DISCONNECTED, NATS_IO_ERROR, NATS_STALE_CONNECTION:
             "connection lost"
         default: nil
         }
     }
+}
 
-    /// The cause of a TLS error. libnats's last error on this thread has OpenSSL's text.
-    private static var tlsCause: String {
-        let text = nats_GetLastError(nil).map { String(cString: $0) } ?? ""
+/// The causes for which TLS keeps a dispatcher from connecting.
+enum NATSTLSFault {
+    /// Returns the cause of a failed connect, or nil if TLS is not the cause.
+    /// - Parameter text: libnats's error, which has OpenSSL's text.
+    static func cause(_ status: natsStatus, _ text: String, _ settings: NATSSettings) -> String? {
+        switch status {
+        case NATS_SSL_ERROR: return handshakeCause(text)
+        // With TLS 1.3 a server refuses the client's certificate after the handshake: it ends the connection.
+        case NATS_PROTOCOL_ERROR where settings.usesTLS && text.contains("got ''"):
+            return settings.tls?.certFile == nil
+                ? "TLS: the server ended the connection; it may require a client certificate"
+                : "TLS: the server ended the connection; it may not accept the client certificate"
+        default: return nil
+        }
+    }
+
+    private static func handshakeCause(_ text: String) -> String {
         if text.contains("mismatch") { return "TLS: certificate of another host" }
-        return text.contains("certificate") ? "TLS: certificate not trusted" : "TLS: handshake failed"
+        guard text.contains("certificate") || text.contains("unknown ca") else { return "TLS: handshake failed" }
+        // An alert comes from the server.
+        if text.contains(" alert ") { return "TLS: client certificate refused" }
+        return text.contains("certificate has expired") ? "TLS: certificate expired" : "TLS: certificate not trusted"
     }
 }
 

@@ -99,7 +99,7 @@ final class NATSConnection: MessagePublisher, @unchecked Sendable {
     // MARK: Connecting
 
     private func readyConnection() throws(NATSFault) -> OpaquePointer {
-        if natsConnection_IsClosed(connection) { close() }
+        if natsConnection_IsClosed(connection) || hasTLSFault { close() }
         if connection == nil { try connect() }
         guard let connection else { throw NATSFault("NATS: not connected") }
         guard natsConnection_Status(connection) == NATS_CONN_STATUS_CONNECTED else { throw lastFault }
@@ -112,12 +112,22 @@ final class NATSConnection: MessagePublisher, @unchecked Sendable {
 
     /// The reason why libnats has not reconnected yet.
     private var lastFault: NATSFault {
+        let status = lastStatus
+        let isAnswer = [NATS_CONNECTION_AUTH_FAILED, NATS_SECURE_CONNECTION_WANTED].contains(status)
+        return NATSFault((isAnswer ? status : NATS_NO_SERVER).cause)
+    }
+
+    /// True if TLS keeps libnats from reconnecting. libnats uses the certificates that it read at first, so that only a
+    /// new connection uses renewed ones.
+    private var hasTLSFault: Bool {
+        guard connection != nil, natsConnection_Status(connection) != NATS_CONN_STATUS_CONNECTED else { return false }
+        return [NATS_SSL_ERROR, NATS_PROTOCOL_ERROR].contains(lastStatus)
+    }
+
+    /// The status of libnats's last attempt to reconnect.
+    private var lastStatus: natsStatus {
         var text: UnsafePointer<CChar>?
-        switch natsConnection_GetLastError(connection, &text) {
-        case NATS_CONNECTION_AUTH_FAILED: return NATSFault(NATS_CONNECTION_AUTH_FAILED.cause)
-        case NATS_SSL_ERROR: return NATSFault("TLS: handshake failed")
-        default: return NATSFault(NATS_NO_SERVER.cause)
-        }
+        return natsConnection_GetLastError(connection, &text)
     }
 
     private func connect() throws(NATSFault) {
@@ -151,9 +161,12 @@ final class NATSConnection: MessagePublisher, @unchecked Sendable {
         try NATSFault.check(natsSubscription_SetPendingLimits(acknowledgements, -1, -1))
     }
 
-    /// Returns the cause of a failed connect. For an unusable credentials file libnats returns only a general error.
+    /// Returns the cause of a failed connect.
     private func connectCause(_ status: natsStatus) -> String {
-        status == NATS_ERR && settings.credentialsFile != nil ? "NATS: credentials file not usable" : status.cause
+        // libnats returns only a general error for an unusable credentials file.
+        if status == NATS_ERR, settings.credentialsFile != nil { return "NATS: credentials file not usable" }
+        let text = nats_GetLastError(nil).map { String(cString: $0) } ?? ""
+        return NATSTLSFault.cause(status, text, settings) ?? status.cause
     }
 }
 

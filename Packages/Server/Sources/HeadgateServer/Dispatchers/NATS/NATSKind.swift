@@ -91,6 +91,9 @@ struct NATSSettings: Sendable, Equatable {
     /// The longest time that connecting to one server may take.
     var connectTimeout = Duration.seconds(10)
 
+    /// True if the dispatcher connects with TLS only.
+    var usesTLS: Bool { tls != nil || servers.contains(where: \.isSecure) }
+
     /// The header `Nats-Msg-Id` of each message.
     enum MessageID: String, Sendable, CaseIterable {
         /// The deduplication key of the event for this dispatcher, which no other sender uses (Behaviour K8).

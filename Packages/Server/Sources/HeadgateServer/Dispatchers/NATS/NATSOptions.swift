@@ -45,8 +45,7 @@ final class NATSOptions {
     }
 
     private func setTLS(_ settings: NATSSettings) throws(NATSFault) {
-        let isSecure = settings.tls != nil || settings.servers.contains(where: \.isSecure)
-        guard isSecure else { return }
+        guard settings.usesTLS else { return }
         try NATSFault.check(natsOptions_SetSecure(raw, true))
         // A pipe, for example, would block libnats for ever.
         if let file = settings.tls?.caFile {
