@@ -69,7 +69,7 @@ enum DaemonCheck {
             return .wrong(
                 dispatcher.id, "\(error); \(waiting)\(age)",
                 dispatcher.pending + dispatcher.inFlight > 0
-                    ? "check the destination; `headgate barriers` shows the next attempt, or how to resume"
+                    ? "\(subject(of: dispatcher.lastError)); `headgate barriers` shows the next attempt, or how to resume"
                     : "the events of that attempt are not pending: "
                         + "`headgate dead-letters --dispatcher \(dispatcher.id)` lists dead ones, with the reasons")
         }
@@ -80,4 +80,20 @@ enum DaemonCheck {
         }
         return .fine(dispatcher.id, "\(waiting)\(age), \(Quantity.grouped(dispatcher.sent)) delivered")
     }
+
+    /// Returns what to check first after a dispatcher's last error.
+    private static func subject(of error: String?) -> String {
+        let error = error ?? ""
+        if error.hasPrefix("TLS: ") {
+            return "check the destination's certificate, and the files of `tls` in the dispatcher's settings"
+        }
+        guard loginErrors.contains(error) else { return "check the destination" }
+        return "check the login in the dispatcher's settings, and its rights at the destination"
+    }
+
+    /// The last errors of a dispatcher whose destination refuses the login, or what the login may do.
+    private static let loginErrors: Set<String> = [
+        "HTTP 401", "HTTP 403", "NATS: authorization violation", "NATS: permissions violation",
+        "Kafka: authentication failed", "Kafka: not allowed to write to the topic",
+    ]
 }

@@ -81,6 +81,20 @@ import Testing
         #expect(findings.last?.advice?.contains("`headgate dead-letters --dispatcher a`") == true)
     }
 
+    @Test(
+        "The advice for a dispatcher names the certificates or the login if the last error is about them",
+        arguments: [
+            ("TLS: certificate expired", "the files of `tls`"), ("NATS: authorization violation", "the login"),
+            ("Kafka: authentication failed", "the login"), ("HTTP 403", "the login"),
+            ("HTTP 503", "check the destination;"), ("connection refused", "check the destination;"),
+        ])
+    func lastError(error: String, advice: String) {
+        let failing: DataItem = ["id": "a", "state": "blocked", "pending": 3, "last_error": .string(error)]
+        let findings = DaemonCheck.findings(
+            status { $0["dispatchers"] = .array([failing]) }, version: "1.0", clock: Fixed.clock)
+        #expect(findings.last?.advice?.contains(advice) == true)
+    }
+
     @Test("Q4: a store that is nearly full is to be looked at, and the finding names who fills it")
     func store() {
         func finding(_ events: Int, of limit: Int, sent pending: Int) -> Finding? {
