@@ -93,12 +93,8 @@ final class BarrierAccount {
     func done(_ ask: Ask, isForced: Bool, _ change: @escaping (inout Setting?) -> Void) -> Bool {
         let isAnothers = owner !== ask.client && owner?.isTalking == true
         let isWrong = ask.isForeign && !isForced && isAlone(ask) && isAnothers
-        end(ask)
+        carriedOut(ask, change)
         isKnown = isAlone(ask)
-        ask.change = change
-        // A request that waits for the disk is answered after later requests of the same client, and carried out before them.
-        for other in asks where other.client === ask.client && other.begin >= ask.begin { other.change?(&setting) }
-        owner = setting == nil ? nil : ask.client
         return !isWrong
     }
 
@@ -111,9 +107,18 @@ final class BarrierAccount {
     }
 
     /// Records that a request was carried out but not stored for the next start.
-    func unwritten(_ ask: Ask) {
-        end(ask)
+    /// - Parameter change: The change that the request made to the settings.
+    func unwritten(_ ask: Ask, _ change: @escaping (inout Setting?) -> Void) {
+        carriedOut(ask, change)
         isKnown = false
+    }
+
+    private func carriedOut(_ ask: Ask, _ change: @escaping (inout Setting?) -> Void) {
+        end(ask)
+        ask.change = change
+        // A request that waits for the disk is answered after later requests of the same client, and carried out before them.
+        for other in asks where other.client === ask.client && other.begin >= ask.begin { other.change?(&setting) }
+        owner = setting == nil ? nil : ask.client
     }
 
     /// Records that the daemon and all connections are gone.

@@ -119,7 +119,7 @@ final class BarrierClients: Actor {
                     let isSo = barrier.done(ask, isForced: isForced, change)
                     record.expect(isSo, "\(client.number) may \(verb) \(barrier.id), which belongs to another")
                     if barrier.closes("a") { record.count(.barrierClosed) }
-                case .refused("storage", _): barrier.unwritten(ask)
+                case .refused("storage", _): barrier.unwritten(ask, change)
                 case .refused(let reason, _):
                     if reason == "conflict" { record.count(.barrierOfAnother) }
                     // The dispatcher may not exist now.
