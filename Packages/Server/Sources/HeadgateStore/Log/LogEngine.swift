@@ -208,10 +208,7 @@ final class LogEngine {
             return try removal.step()
         }
         if case .success(false) = result { return result }
-        if case .failure = result {
-            erasure?.cancel()
-            log.files.endCleaning()
-        }
+        if case .failure = result { erasure?.cancel() }
         erasure = nil
         return result
     }
@@ -291,7 +288,6 @@ final class LogEngine {
         } catch {
             // The work is tried again after the next jobs.
             endCopies()
-            if rekey != nil, erasure == nil { log.files.endCleaning() }
             isPaused = true
         }
     }
@@ -340,6 +336,7 @@ final class LogEngine {
                 keyring.replace(keys)
             }
         }
+        log.files.beginCleaning()
         isRekeyDue = true
         return attempt { () throws(DiskFault) in try encryption(keyring) }
     }

@@ -21,7 +21,6 @@ final class LogErasure {
     /// Copies a block, or ends the removal.
     /// - Returns: true if no file has bytes of erased events any more.
     func step() throws(DiskFault) -> Bool {
-        log.files.continueCleaning()
         if let copy {
             if try !copy.step() { self.copy = nil }
             return false

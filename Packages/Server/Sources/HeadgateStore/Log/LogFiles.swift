@@ -25,7 +25,8 @@ final class LogFiles {
     /// True if there was no room for another file, and no file has been freed or needed since.
     @exclusivity(unchecked) private(set) var isOutOfRoom = false
     /// The newest of the files that may have bytes of erased events, or bytes under a former key. These files are removed
-    /// instead of used again (Behaviour E1, C2). Nil if there are none.
+    /// instead of used again (Behaviour E1, C2). With keys, they include all files of earlier processes. Nil if there are
+    /// none.
     @exclusivity(unchecked) private var newestUnclean: UInt32?
     /// The file that is being prepared.
     private var unready: UnreadyFile?
@@ -66,6 +67,7 @@ final class LogFiles {
             note(file)
             newest = max(newest, number)
         }
+        if keyring != nil { newestUnclean = newest }
         return files
     }
 
@@ -274,8 +276,8 @@ final class LogFiles {
         spare = []
     }
 
-    /// Begins cleaning if it is not under way: a recovery has another list of files.
-    func continueCleaning() { if newestUnclean == nil { beginCleaning() } }
+    /// True while present files are not used again.
+    var isCleaning: Bool { newestUnclean != nil }
 
     /// Allows all files to be used again.
     func endCleaning() { newestUnclean = nil }

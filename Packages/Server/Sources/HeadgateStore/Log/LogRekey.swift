@@ -22,7 +22,6 @@ final class LogRekey {
         try log.repair()
         // A recovery has another list of files, in which the former files of ids may be needed again.
         if recoveries != log.counts.recovered { (formerIDs, recoveries) = ([], log.counts.recovered) }
-        log.files.continueCleaning()
         if let copy {
             if try !copy.step() { self.copy = nil }
             return false

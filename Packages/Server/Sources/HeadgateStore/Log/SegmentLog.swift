@@ -401,6 +401,7 @@ final class SegmentLog {
         _ files: LogFiles, _ state: LogState, _ sealed: [UInt64: LogSegment], _ active: ActiveSegment,
         nextNumber: UInt64 = 0
     ) {
+        if self.files.isCleaning { files.beginCleaning() }
         (self.files, self.state, self.active) = (files, state, active)
         self.sealed = SealedSegments(sealed)
         self.sealed.keep(only: state.segments)
