@@ -12,7 +12,7 @@ enum StoreAsk {
     case close
 
     /// Returns the job for the store's engine.
-    /// - Parameter tell: Takes the answer.
+    /// - Parameter then: Takes the answer.
     func job(_ then: @escaping (StoreAnswer) -> Void) -> StoreJob {
         switch self {
         case .append(let group): .append(group) { then(.done($0)) }

@@ -8,7 +8,7 @@ extension ClientConnection {
     /// - Parameters:
     ///   - registration: the barrier.
     ///   - deadline: the longest time until the first grant; nil for none.
-    ///   - tell: called on the loop, in order; `ended` comes once and last.
+    ///   - notify: called on the loop, in order; `ended` comes once and last.
     /// - Returns: the call, for ``cancel(_:)``, which forgets the barrier and leaves it to the daemon.
     @discardableResult
     public func registerBarrier(

@@ -9,7 +9,7 @@ extension ClientConnection {
     ///   - barrier: the board that must complete first. All processes that serve the board must give the same
     ///     barrier.
     ///   - bypassGateway: true if activations pass no gateway, where the daemon's settings allow that (Behaviour A7).
-    ///   - tell: called on the loop, in order; `ended` comes once and last.
+    ///   - notify: called on the loop, in order; `ended` comes once and last.
     public func serveBoard(
         _ board: String, barrier: ServedBarrier = .fixed(nil), bypassGateway: Bool = false,
         _ notify: @escaping (BoardNews) -> Void

@@ -14,7 +14,7 @@ extension ClientConnection {
     /// - Parameters:
     ///   - status: the status.
     ///   - deadline: the longest time until the first grant; nil for none.
-    ///   - tell: called on the loop, in order; `ended` comes once and last.
+    ///   - notify: called on the loop, in order; `ended` comes once and last.
     @discardableResult
     public func announce(
         _ status: ApplicationStatus, deadline: Duration? = nil, _ notify: @escaping (PersistentCallReport) -> Void

@@ -8,7 +8,7 @@ extension ClientConnection {
     ///   - dispatcher: the dispatcher's id.
     ///   - credit: the number of batches that it takes at once.
     ///   - limit: the greatest number of events in a batch; nil is the dispatcher's own limit.
-    ///   - tell: called on the loop, in order; `ended` comes once and last.
+    ///   - notify: called on the loop, in order; `ended` comes once and last.
     public func subscribe(
         to dispatcher: String, credit: Int = 1, limit: Int? = nil, _ notify: @escaping (SubscriptionNews) -> Void
     ) {

@@ -5,7 +5,7 @@ extension ClientConnection {
     /// Watches the daemon until the call is cancelled, also on later connections.
     /// - Parameters:
     ///   - topics: the topics; nil is all. The daemon refuses an empty array.
-    ///   - tell: called on the loop, in order; `ended` comes once and last.
+    ///   - notify: called on the loop, in order; `ended` comes once and last.
     /// - Returns: the call, for ``cancel(_:)``.
     @discardableResult
     public func watch(_ topics: [WatchTopic]? = nil, _ notify: @escaping (WatchNews) -> Void) -> Call {

@@ -47,7 +47,7 @@ final class LineSender {
 
     /// - Parameters:
     ///   - input: the descriptor of the input; nil for standard input.
-    ///   - patience: the time to wait for a daemon that has gone away, or nil to wait for ever.
+    ///   - timeLimit: the time to wait for a daemon that has gone away, or nil to wait for ever.
     init(
         _ format: LineFormat, of input: Int32? = nil, on loop: EventLoop, timeLimit: Duration? = LineSender.timeLimit,
         _ invocation: Invocation

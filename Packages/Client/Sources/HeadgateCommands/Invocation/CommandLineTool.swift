@@ -106,7 +106,7 @@ struct Invocation {
     var clock: WallClock { .local }
 
     /// Returns a connection for this run. Its first attempt fails at once if there is no daemon. If the daemon restarts
-    /// later, the connection waits as long as `patience`, or for ever if it is nil.
+    /// later, the connection waits as long as `timeLimit`, or for ever if it is nil.
     func connection(on loop: EventLoop, reconnectingFor timeLimit: Duration?) -> ClientConnection {
         var options = ClientOptions()
         options.connectTimeout = .zero

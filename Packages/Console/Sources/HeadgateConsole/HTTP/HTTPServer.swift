@@ -55,7 +55,7 @@ final class HTTPServer {
     }
 
     /// Serves connections to a listening socket, whose descriptor the server closes at its end.
-    /// - Parameter patience: the time for a request's head, and for its body.
+    /// - Parameter timeLimit: the time for a request's head, and for its body.
     init(
         listening descriptor: Int32, on loop: EventLoop, timeLimit: Duration = HTTPServer.timeLimit,
         mostConnections: Int = HTTPServer.mostConnections, _ handler: @escaping Handler

@@ -40,7 +40,7 @@ final class Erasures {
     var underWay: ErasureProgress? { current?.progress }
 
     /// Erases the events for which a rule is true, or only counts them. `then` is called later.
-    /// - Parameter wish: the erasure as the store keeps it. Its last event is set when the erasure begins.
+    /// - Parameter request: the erasure as the store keeps it. Its last event is set when the erasure begins.
     func erase(
         _ rule: ResolvedRule, _ request: KeptErasure, isDryRun: Bool,
         then: @escaping (Result<ErasureAnswer, ErasureRefusal>) -> Void
@@ -229,7 +229,7 @@ final class Erasures {
 
     /// Finishes an erasure that an earlier process has recorded (Behaviour E2).
     /// - Parameters:
-    ///   - wish: what the store keeps of an erasure of several parts; nil if the last part is recorded.
+    ///   - request: what the store keeps of an erasure of several parts; nil if the last part is recorded.
     ///   - resolve: resolves its rule.
     func finishEarlier(_ request: KeptErasure?, _ resolve: (Rule) throws(RuleFault) -> ResolvedRule) {
         let request = request ?? KeptErasure(.or([]), through: 0, reason: nil)

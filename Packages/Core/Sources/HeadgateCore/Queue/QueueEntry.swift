@@ -35,7 +35,7 @@ struct Progress {
 extension Progress {
     /// Returns the reason for dead-lettering the event after a charged attempt, or nil if it is to be sent again
     /// (Behaviour D9).
-    /// - Parameter heard: the reading of the dispatcher's clock of answers.
+    /// - Parameter answered: the reading of the dispatcher's clock of answers.
     func exhaustion(_ settings: DispatcherSettings, answered: Duration) -> DeadLetter.Reason? {
         if attempts >= settings.maxAttempts { return .maxAttempts }
         guard let firstCharge, answered - firstCharge >= settings.maxRetryAge else { return nil }

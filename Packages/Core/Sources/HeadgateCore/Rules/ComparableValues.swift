@@ -33,7 +33,7 @@ enum NumberRelation: Sendable {
     case less
     case lessOrEqual
 
-    /// Returns true if `number` has this relation to `wanted`.
+    /// Returns true if `number` has this relation to `operand`.
     func holds(_ number: NumericValue, _ operand: NumericValue) -> Bool {
         switch self {
         case .equal: number == operand
@@ -130,7 +130,7 @@ enum TextRelation: Sendable {
     case suffix
     case infix
 
-    /// Returns true if `text` equals `wanted`, begins with it, ends with it or contains it.
+    /// Returns true if `text` equals `operand`, begins with it, ends with it or contains it.
     func holds(_ text: String, _ operand: ComparableText) -> Bool {
         operand.compare(text) { text, operand in
             guard text.count >= operand.count else { return false }

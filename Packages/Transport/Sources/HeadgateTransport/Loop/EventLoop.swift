@@ -161,7 +161,7 @@ extension EventLoop {
 
     /// Takes the loop over for the calling thread if its own thread is busy with a helper's work. After a success the
     /// caller calls ``runTakenOver()``. May be called from any thread but the loop's.
-    /// - Parameter patience: the time for which the loop's thread must have been away.
+    /// - Parameter timeLimit: the time for which the loop's thread must have been away.
     public func takeOver(ifGoneFor timeLimit: Duration) -> Bool {
         guard ownership.takeOver(ifGoneSince: monotonicNow - timeLimit.wholeNanoseconds) else { return false }
         setCurrent(true)
