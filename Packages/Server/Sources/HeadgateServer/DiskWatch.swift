@@ -2,7 +2,7 @@ import Glibc
 import HeadgateData
 import HeadgateTransport
 
-/// Knows the free and the total room of the data directory's file system.
+/// A monitor of the free and total space of the data directory's file system.
 ///
 /// The call to the kernel may block, so a short-lived thread makes it. ``room`` starts a new call when the last answer
 /// is older than two seconds. The class lives on the loop's thread.

@@ -3,8 +3,8 @@ import HeadgateCore
 import HeadgateData
 import HeadgateTransport
 
-/// The scheduler of a service on its event loop (Behaviour B11). The class is not final: a subclass of the tests stops
-/// the time.
+/// The scheduler of a service on its event loop (Behaviour B11). The class is not final, because tests stop the time in
+/// a subclass.
 class LoopScheduler: Scheduler {
     let loop: EventLoop
     let boot = LoopScheduler.bootID()

@@ -65,7 +65,7 @@ final class Service {
     ///     The caller then passes clients to ``accept(_:)`` and network changes to ``networkChanged(_:)``.
     ///   - groups: the bounds of a commit group.
     ///   - builtAt: the program's build date. An earlier wall time counts as not set (Behaviour P7).
-    ///   - chance: returns random numbers from 0 to 1, which vary the length of waits.
+    ///   - chance: returns random numbers from 0 to 1, for the jitter of delays and for event IDs.
     init(
         scheduler: any Scheduler, loop: EventLoop?, configuration: ServerConfiguration, loaded: LoadedSettings,
         groups: GroupBounds = GroupBounds(), builtAt: Timestamp = BuildDate.earliest,
@@ -324,8 +324,8 @@ extension Service: SessionServer {
         try methods.run(method, call)
     }
 
-    /// Returns the name of a method. Of a name that is longer than any, it returns the beginning: a look-up of a megabyte
-    /// would take long (Behaviour X3).
+    /// Returns the name of a method, or the beginning of a name that is longer than any method's. A look-up of a
+    /// megabyte would take long (Behaviour X3).
     private func name(of method: JSONView) -> String {
         if method.raw.count <= Service.longestMethodName { return method.string ?? "" }
         return String(decoding: method.raw.dropFirst().prefix(Service.longestMethodName), as: UTF8.self)
@@ -368,11 +368,12 @@ extension Service: SessionServer {
         session.endPeerRequests()
     }
 
-    /// Ends what a session holds by a right that new settings take away (Behaviour X1).
+    /// Ends the watches, barriers, subscriptions or served boards that a session has by a right which new settings
+    /// revoke (Behaviour X1).
     ///
-    /// The session gets nothing new. It may finish the runs and batches that it has, so that a change of the settings
+    /// The session gets no new runs and batches. It may finish those that it has, so that a change of the settings
     /// resends no event (Behaviour S3).
-    /// - Returns: true if the session held anything by this right.
+    /// - Returns: true if the session had anything by this right.
     func withdraw(_ group: MethodGroup, from session: Session) -> Bool {
         switch group {
         case .track, .read, .configure: return false

@@ -3,12 +3,12 @@ import HeadgateWire
 
 /// The input or the output of a board as a client sent it.
 struct BoardInput: Sendable {
-    /// The value as the daemon's own code gets it.
+    /// The decoded value, for the daemon's own code.
     var item = DataItem.null
     /// The value that the option `unique` compares (Behaviour A3); nil if that is `item`.
     var compared: DataItem?
-    /// The value's JSON text, without line ends and tabs, for another client, which gets what the first one sent:
-    /// half surrogate pairs too (Behaviour A1). Nil if `item` says all of it.
+    /// The value's JSON text, with spaces in place of line ends and tabs, or nil if `item` has the exact value. Other
+    /// clients get this text, because it keeps half surrogate pairs (Behaviour A1).
     var text: [UInt8]?
 
     init() {}
@@ -19,7 +19,7 @@ struct BoardInput: Sendable {
         // A `?:` here would turn nil into the item null.
         guard exact != item else { return }
         compared = exact
-        // No string has such bytes, so that they are white space.
+        // A JSON string contains no control characters, so each of these bytes is white space between tokens.
         text = view.raw.map { max($0, UInt8(ascii: " ")) }
     }
 }
@@ -46,7 +46,7 @@ extension JSONView {
     private var exactText: String {
         var bytes: [UInt8] = []
         appendExact(to: &bytes)
-        // 0xED begins half a pair, and 0xF4 begins the mark. Text without either needs no replacement.
+        // Half a pair begins with 0xED, and the mark with 0xF4. Text without either needs no replacement.
         guard bytes.contains(where: { $0 == 0xED || $0 == 0xF4 }) else { return String(decoding: bytes, as: UTF8.self) }
         var (text, rest) = ([UInt8](), bytes[...])
         while let byte = rest.first {

@@ -75,7 +75,7 @@ public final class BoardTask {
         onCancel = { work.cancel() }
     }
 
-    /// Unchecked: the task is used on the scheduler only. It is answered before the last reference goes.
+    /// Unchecked: the task is used on the scheduler only. The task is answered before its last reference is released.
     private struct Held: @unchecked Sendable {
         let task: BoardTask
     }

@@ -24,7 +24,7 @@ final class Boards {
     /// The processes that serve boards, by session number. The embedding program's boards have negative numbers.
     private var providers: [Int: any BoardProvider] = [:]
     /// The callbacks that get the outcome of each activation.
-    private var askers: [Int: (ActivationOutcome) -> Void] = [:]
+    private var completions: [Int: (ActivationOutcome) -> Void] = [:]
     private let servingSubject = PulseSubject<Void>()
     private var alarm: (any Disposable)?
     private var alarmTime: Instant?
@@ -97,7 +97,7 @@ final class Boards {
         _ request: ActivationRequest, then: @escaping (ActivationOutcome) -> Void
     ) throws(TooManyActivations) -> Int {
         let (activation, orders) = try machine.activate(request, at: scheduler.now)
-        askers[activation] = then
+        completions[activation] = then
         perform(orders)
         return activation
     }
@@ -121,11 +121,11 @@ final class Boards {
     }
 
     /// A Boolean value that says whether no activation and no run is in progress.
-    var isIdle: Bool { askers.isEmpty && machine.nextDeadline == nil && providers.values.allSatisfy(\.isIdle) }
+    var isIdle: Bool { completions.isEmpty && machine.nextDeadline == nil && providers.values.allSatisfy(\.isIdle) }
 
     /// Cancels all activations, because the service stops.
     func close() {
-        for activation in askers.keys.sorted() { cancel(activation) }
+        for activation in completions.keys.sorted() { cancel(activation) }
         alarm?.dispose()
         alarm = nil
     }
@@ -148,14 +148,14 @@ final class Boards {
                     $0.chose(run, .failure(.notReading))
                 }
             case .withdraw(let run, let provider): providers[provider]?.cancel(run)
-            case .end(let activation, let outcome): askers.removeValue(forKey: activation)?(outcome)
+            case .end(let activation, let outcome): completions.removeValue(forKey: activation)?(outcome)
             }
         }
         arm()
     }
 
-    /// Asks the process of a run. If the process does not read its input, the run fails later, because the machine's
-    /// other orders come first.
+    /// Passes the process that serves a run to `ask`. If the process does not read its input, calls `fail` later
+    /// instead, after the machine's other orders.
     private func ask(
         _ run: BoardRun, _ ask: (any BoardProvider) -> Void, else fail: @escaping (Boards) -> Void
     ) {

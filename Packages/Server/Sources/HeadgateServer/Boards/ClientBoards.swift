@@ -74,7 +74,8 @@ extension RPCError {
         return error
     }
 
-    /// Returns the error's texts with those of the fault in them, as the board's process sent them (Behaviour P6).
+    /// Returns the JSON texts of the error. They contain the fault's texts byte for byte, as the board's process sent
+    /// them (Behaviour P6).
     private static func spelled(_ error: RPCError, board: String, _ fault: ActivationFault.Spelling) -> Spelling {
         let start = Array(DataItem.string("board \(board): ").json.utf8)
         var data = JSONWriter()
@@ -110,7 +111,7 @@ extension BoardAnswer {
 extension ActivationFault {
     fileprivate static let noResult = ActivationFault(message: "the serving process answered without `done`")
 
-    /// A process that leaves what it is sent unread gets nothing more (Behaviour X2).
+    /// The fault of a run whose process does not read its input. The daemon sends it nothing more (Behaviour X2).
     static let notReading = ActivationFault(message: "the serving process does not read its connection")
 
     init(_ error: RPCError) {

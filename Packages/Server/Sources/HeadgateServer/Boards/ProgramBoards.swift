@@ -101,9 +101,9 @@ public final class ProgramBoards {
 
     /// Activates a board (Behaviour A1).
     ///
-    /// If the run of a barrier activates a board behind the same barrier, the activation fails as a circle (Behaviour
-    /// A8). The server recognises the circle only if the call is made in the code that handles the run, or in a task
-    /// that it started.
+    /// If the run of a barrier activates a board behind the same barrier, the activation fails with
+    /// ``ActivationOutcome/circle(_:)`` (Behaviour A8). The server recognises the circle only if the code that handles
+    /// the run, or a task that this code started, makes the call.
     /// - Parameters:
     ///   - board: the board's name.
     ///   - input: the board's input.
@@ -134,7 +134,7 @@ public final class ProgramBoards {
 public enum BoardRefusal: Error, Sendable, Equatable {
     /// The name is invalid. The text says why.
     case name(String)
-    /// The serving contradicts what other processes serve.
+    /// The board cannot be served in this way, for example because another process serves it with another barrier.
     case serving(ServingRefusal)
 }
 

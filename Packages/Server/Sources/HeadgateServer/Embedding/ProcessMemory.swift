@@ -10,7 +10,7 @@ public enum ProcessMemory {
     /// times for each message, wait for the loop and for each other.
     private static let arenas: Int32 = 2
 
-    /// Keeps the process's memory near what it uses.
+    /// Configures the allocator so that the process returns unused memory to the system.
     ///
     /// The threads share few arenas, so that memory that one thread frees serves others. Otherwise the memory that the
     /// store's thread uses at the start would stay with that thread. Large allocations are mapped apart, so that they

@@ -56,7 +56,7 @@ extension Server {
 }
 
 extension RPCError {
-    /// The refusal of an event before the start and after a stop. The program has no connection to wait for.
+    /// The error of an event that is tracked before the start or after a stop.
     fileprivate static let notRunning = RPCError(.shuttingDown, "the server is not running")
 }
 

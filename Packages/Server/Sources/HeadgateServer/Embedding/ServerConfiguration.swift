@@ -138,8 +138,8 @@ public struct ServerConfiguration {
         }
     }
 
-    /// The log format in the configuration file, even if the file has other faults. A pipe has been read by then, and
-    /// reading it again would wait for another writer.
+    /// The log format in the configuration file, even if the file has other faults. It is `text` for a pipe, because
+    /// the start has already read the pipe to its end.
     var writtenLogFormat: LogFormat {
         guard let path = options.configuration, let file = try? readFileAgain(path) else { return .text }
         return file.get(key: "log_format", as: String.self).flatMap(LogFormat.init) ?? .text
@@ -232,7 +232,7 @@ struct LoadedSettings {
     var reading: SettingsReading
     var settings: Settings
     var paths: DaemonPaths
-    /// The settings that `config.set` persisted, with the parts that do not apply.
+    /// The settings that `config.set` persisted, including the parts that do not apply.
     var persisted: DataObject = [:]
     /// The persisted parts that do not apply, with the reason.
     var leftOut: [LeftOutSettings] = []

@@ -13,8 +13,11 @@ enum Gzip {
         return compressed.isEmpty ? nil : compressed
     }
 
-    /// Returns the first bytes, decompressed, or nil if the bytes are not in this format. The input may be cut short.
-    /// - Parameter isBare: true for a deflate stream without a header.
+    /// Decompresses the beginning of the bytes. Returns nil if the bytes are not in this format. The input may be
+    /// truncated.
+    /// - Parameters:
+    ///   - most: the most bytes to return.
+    ///   - isBare: true for a deflate stream without a header.
     static func beginning(of bytes: [UInt8], most: Int, isBare: Bool = false) -> [UInt8]? {
         let plain = [UInt8](unsafeUninitializedCapacity: most) { output, written in
             written = bytes.withUnsafeBytes {
@@ -41,7 +44,9 @@ enum Zstandard {
         return compressed.isEmpty ? nil : compressed
     }
 
-    /// Returns the first bytes, decompressed, or nil if the bytes are not in this format. The input may be cut short.
+    /// Decompresses the beginning of the bytes. Returns nil if the bytes are not in this format. The input may be
+    /// truncated.
+    /// - Parameter most: the most bytes to return.
     static func beginning(of bytes: [UInt8], most: Int) -> [UInt8]? {
         guard let stream = ZSTD_createDStream() else { return nil }
         defer { ZSTD_freeDStream(stream) }

@@ -1,12 +1,12 @@
 import HeadgateCore
 
-/// Keeps bursts of equal lines from filling the log (Behaviour O4). The first line is logged at once. Equal lines
-/// within the next ten seconds become one line with their number. A pure value: the caller passes the time.
+/// A filter that keeps bursts of equal lines from filling the log (Behaviour O4). The first line is logged at once.
+/// Equal lines within the next ten seconds become one line with their count. A pure value: the caller passes the time.
 struct LogBursts {
     private struct Burst {
-        /// The sum of the lines since the last logged one, or nil if there are none.
+        /// The lines since the last logged one, merged into one line, or nil if there are none.
         var rest: LogLine?
-        /// The time at which the sum is logged, or at which the burst ends if there is none.
+        /// The time at which the merged line is logged. Without such a line the burst ends then.
         var end: Instant
     }
 
@@ -17,7 +17,7 @@ struct LogBursts {
     /// The most bursts at a time. Lines beyond them are logged one by one.
     static let most = 256
 
-    /// Takes a line.
+    /// Starts a burst with a line, or adds the line to the burst of equal lines.
     /// - Returns: true if the caller must log the line now.
     mutating func take(_ line: LogLine, at now: Instant) -> Bool {
         let key = line.burstKey

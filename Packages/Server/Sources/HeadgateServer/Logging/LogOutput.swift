@@ -11,7 +11,7 @@ public enum LogFormat: String, CaseIterable, Sendable {
     case json
 }
 
-/// Writes the lines of the log without ever waiting for a reader. Any thread may use it.
+/// The writer of the lines of the log. It never waits for a reader. Any thread may use it.
 final class LogOutput: Sendable {
     /// The destination of the lines.
     enum Target: Sendable {

@@ -43,8 +43,8 @@ extension Log {
     }
 }
 
-/// Counts the events that are refused in a turn, so that many refusals become one line for each reason. It is a class
-/// because its owners share it.
+/// The counts of the events that are refused in one turn of the event loop, so that many refusals become one line for
+/// each reason. This is a class because its owners share it.
 final class RefusalCounts {
     private let scheduler: any Scheduler
     private let log: Log

@@ -66,7 +66,7 @@ struct BackupMethods: MethodFamily {
     static let methods = [backup]
 }
 
-/// The backups that clients make, one for each connection. It ends with the connection.
+/// The backups in progress, at most one for each connection. A backup ends with its connection.
 final class ClientBackups {
     private var bySession: [Int: Running] = [:]
     private var next = 1
@@ -83,7 +83,7 @@ final class ClientBackups {
         }
     }
 
-    /// Begins a backup of a session, in place of an earlier one.
+    /// Begins a backup for a session, and ends the session's earlier one.
     /// - Returns: the backup's id.
     func begin(_ backup: any StoreBackup, for session: Int) -> String {
         let running = Running(id: "backup-\(next)", backup)

@@ -36,7 +36,7 @@ enum BoardMessages {
         .optional("output", asSent, { result in result.output.map { ($0, result.outputText) } }),
     ])
 
-    /// A value as a client sent it: its JSON text, or the item if that says all of it.
+    /// A value as a client sent it: its JSON text, or the item if there is no text.
     private static let asSent = OutputShape<(item: DataItem, text: [UInt8]?)>(.any) { value, writer in
         if let text = value.text { writer.raw(text) } else { writer.item(value.item) }
     }

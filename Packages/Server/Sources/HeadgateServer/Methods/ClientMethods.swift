@@ -2,8 +2,8 @@ import HeadgateCore
 import HeadgateData
 import HeadgateWire
 
-/// The method `client.list`: the connected clients, their counters, why the daemon does not read a client (Behaviour O3,
-/// X2), and who fills the store (Behaviour Q4).
+/// The method `client.list`: the connected clients, their counters, why the daemon does not read a client (Behaviour
+/// O3, X2), and the users and namespaces that fill the store (Behaviour Q4).
 struct ClientMethods: MethodFamily {
     let sessions: SessionRegistry
     let events: EventQueue
@@ -67,7 +67,7 @@ struct ClientMethods: MethodFamily {
         .required("for_ms", .milliseconds, \.duration, "time since the daemon stopped reading"),
     ])
 
-    /// The counters of events that each client has, too.
+    /// The event counters that are kept for each client as well as for the whole daemon.
     private static let counted: [EventCounter] = [.received, .duplicates, .unrouted, .rejected]
 
     static let methods = [list]

@@ -41,7 +41,7 @@ struct ConfigMethods: MethodFamily {
         "config.reload", .control, "Reads the configuration file again.",
         result: changed.schema, reasons: [.invalidSettings]
     ) { parts, call throws(RPCError) in
-        // A reload is more work than other calls: the session's share of this turn pays for it (Behaviour X3).
+        // A reload is more work than other calls, so it costs more of the session's share of this turn (Behaviour X3).
         call.session.spend(answer: TurnShare.reload * TurnShare.answerBytes)
         switch parts.control.reload() {
         case .changed(let paths): call.reply.answer(changed, paths)

@@ -21,16 +21,16 @@ struct FlushMethods: MethodFamily {
         result: FlushResult.shape.schema, reasons: [.notFound, .conflict, .limit]
     ) { parts, call, ids, waits, timeout, name throws(RPCError) in
         let waiting = WaitingReply(waits ? call.reply : nil)
-        let (asked, uid) = (parts.clientFlushes, call.session.caller.credentials.uid)
-        try asked.checkRoom(for: uid)
+        let (flushes, uid) = (parts.clientFlushes, call.session.caller.credentials.uid)
+        try flushes.checkRoom(for: uid)
         let start = parts.gate.flush(id: name, dispatchers: ids, timeout: timeout == .zero ? nil : timeout) { end in
-            asked.ended(waiting.flush)
+            flushes.ended(waiting.flush)
             waiting.answer(end)
         }
         switch start {
         case .success(let flush):
             waiting.flush = flush
-            asked.began(flush, by: uid)
+            flushes.began(flush, by: uid)
             if !waits { call.reply.answer(FlushResult.shape, FlushResult(flush: flush)) }
         case .failure(.unknownDispatcher(let id)): throw RPCError(.notFound, "there is no dispatcher \(id)")
         case .failure(.idInUse): throw RPCError(.conflict, "a flush with this id is in progress")
@@ -106,7 +106,7 @@ private struct FlushResult {
 final class ClientFlushes {
     private var users: [String: UInt32] = [:]
 
-    /// Throws `limit` if a user has the most flushes in progress.
+    /// Throws `limit` if a user already has the most flushes that it may have in progress.
     func checkRoom(for uid: UInt32) throws(RPCError) {
         guard users.values.count(where: { $0 == uid }) >= Limits.mostFlushesPerUser else { return }
         throw RPCError(

@@ -16,7 +16,8 @@ struct QueueMethods: MethodFamily {
         result: page.schema, reasons: [.notFound, .storage]
     ) { parts, call, id, limit, after throws(RPCError) in
         let reply = call.reply
-        // The answer comes later. The session's share of this turn pays for reading the events now (Behaviour X3).
+        // The reading of the events is charged to the session's share of this turn, because the answer comes in a later
+        // turn (Behaviour X3).
         call.session.spend(answer: limit * TurnShare.answerBytes)
         let isKnown = parts.gate.peek(
             at: id, after: SequenceNumber(after), limit: limit, isAwaited: { reply.isWaiting }

@@ -62,8 +62,8 @@ struct ServiceEncryption {
         return try settings.keys(environment)
     }
 
-    /// The member `encryption` of `status.store`, with true if users other than the file's owner may read or write the
-    /// keys.
+    /// The member `encryption` of `status.store`. `isExposed` is true if users other than the file's owner may read or
+    /// write the keys.
     static let shape = OutputShape<(files: StoreEncryption, isExposed: Bool)>.object([
         .required(
             "key", .nullable(.count), \.files.key,

@@ -41,7 +41,7 @@ struct StatusMethods: MethodFamily {
             "the erasure in progress; null if there is none"),
     ])
 
-    /// The settled events that are kept (Behaviour R1).
+    /// The retained events: delivered to or dropped for every dispatcher, and kept by `store.retain` (Behaviour R1).
     private static let retained = OutputShape<Headgate>.object([
         .required(
             "events", .count, \.events.store.retained.tally.events,
@@ -50,7 +50,7 @@ struct StatusMethods: MethodFamily {
         .required("oldest_ms", .nullable(.milliseconds), \.retainedAge, "the age of the oldest retained event"),
     ])
 
-    /// The number of remembered client IDs and the time of the oldest (Behaviour Q7).
+    /// The number of remembered event IDs, and the time at which the oldest of these was received (Behaviour Q7).
     private static let dedupe = OutputShape<(ids: Int, since: Timestamp?)>.object([
         .required("ids", .count, \.ids, "the number of remembered event ids"),
         .required(
@@ -62,7 +62,7 @@ struct StatusMethods: MethodFamily {
         .required("kind", .nullable(.word), \.kind),
     ])
 
-    /// Returns the service's warnings, not more than a person reads.
+    /// Returns at most ``Limits/mostWarnings`` warnings, and the number of the others as a last line.
     private static func shown(_ all: [String]) -> [String] {
         guard all.count > Limits.mostWarnings else { return all }
         return all.prefix(Limits.mostWarnings) + ["and \(all.count - Limits.mostWarnings) more"]

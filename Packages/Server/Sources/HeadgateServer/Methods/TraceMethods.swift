@@ -18,12 +18,12 @@ struct TraceMethods: MethodFamily {
         result: traced.schema, reasons: [.notFound, .storage, .limit]
     ) { parts, call, id, namespace throws(RPCError) in
         let caller = call.session.caller
-        let asked = namespace.map {
+        let named = namespace.map {
             UserNamespace.requested($0, by: caller.credentials, parts.control.inForce.access)
         }
         let (quota, uid, reply) = (parts.quota, call.session.caller.credentials.uid, call.reply)
         try quota.begin(for: uid)
-        parts.gate.trace(id, in: namespace == "*" ? nil : asked ?? caller.namespace, isAwaited: { reply.isWaiting }) {
+        parts.gate.trace(id, in: namespace == "*" ? nil : named ?? caller.namespace, isAwaited: { reply.isWaiting }) {
             result in
             quota.end(for: uid)
             switch result {

@@ -8,8 +8,8 @@ struct TrackMethods: MethodFamily {
 
     private static let reasons: [ErrorReason] = [.queueFull, .eventTooLarge, .storage, .limit, .shuttingDown]
 
-    /// This declaration serves `track` in a JSON-RPC batch or as a notification. The session runs other calls on its
-    /// hot path.
+    /// The method for `track` in a JSON-RPC batch or as a notification. The session itself handles every other `track`,
+    /// on its hot path.
     private static let track = FamilyMethod<Self>(
         "track", .track, "Tracks an event. The answer comes once the event is stored.",
         readingItself: EventReader.members,

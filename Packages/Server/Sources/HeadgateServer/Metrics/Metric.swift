@@ -131,7 +131,8 @@ struct MetricSample {
     }
 }
 
-/// Writes the samples of metrics into an answer, one after the other. One answer may have thousands of samples.
+/// A writer that appends the samples of metrics to an answer, one after the other. One answer may have thousands of
+/// samples.
 struct SampleWriter {
     fileprivate(set) var json: JSONWriter
 

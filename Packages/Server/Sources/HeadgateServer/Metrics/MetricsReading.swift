@@ -19,7 +19,8 @@ struct MetricsReading {
     let syncing: Histogram
     let clients: Int
     let warnings: Int
-    /// For each layer of the settings that is in use, whether its last load succeeded.
+    /// The layers of the settings that are in use. `isWhole` is true if the last load succeeded and all of the layer is
+    /// in force.
     let layers: [(layer: SettingsLayer, isWhole: Bool)]
     /// The number of changed settings that take effect at the next start.
     let settingsWaiting: Int
@@ -44,9 +45,9 @@ struct MetricsReading {
         let rememberedIDs: Int
         /// The age of the oldest pending event, or nil if there is none.
         let oldest: Duration?
-        /// The settled events that are kept.
+        /// The retained events: delivered to or dropped for every dispatcher, and kept by `store.retain`.
         let retained: Tally
-        /// The age of the oldest of them, or nil if there are none.
+        /// The age of the oldest retained event, or nil if there is none.
         let oldestRetained: Duration?
         /// True while events are being erased, or their bytes are being removed.
         let isErasing: Bool
