@@ -8,7 +8,7 @@ import HeadgateWire
 struct Acknowledgements {
     /// The groups, oldest first.
     private var groups: [GroupAcknowledgements] = []
-    /// The sizes of the last group, with which the next group's memory is reserved.
+    /// The size of the last group that was taken. As much memory is reserved for the next group.
     private var usual = (answers: 0, bytes: 0)
 
     /// Adds the acknowledgement of an event.
@@ -26,8 +26,8 @@ struct Acknowledgements {
         return isFirst
     }
 
-    /// Closes the newest group for more acknowledgements, because other answers of the session now wait behind it.
-    /// Later acknowledgements are sent after those answers.
+    /// Closes the newest group, because another answer of the session now waits for the same commit. Later
+    /// acknowledgements go into a new group, which is sent after that answer.
     mutating func seal() {
         if !groups.isEmpty { groups[groups.count - 1].seal() }
     }
@@ -76,7 +76,7 @@ struct GroupAcknowledgements {
         requestBytes += bytes
     }
 
-    /// Returns the answers to the same requests if the commit failed: errors.
+    /// Returns an error answer to each request of the group, for a failed commit.
     func refused(with error: RPCError) -> [UInt8] {
         var refusals = JSONWriter()
         answers.bytes.withUnsafeBytes { bytes in

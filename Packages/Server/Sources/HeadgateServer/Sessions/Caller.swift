@@ -39,7 +39,8 @@ struct Caller {
         self.namespace = UserNamespace.stored(namespace, of: credentials, access)
     }
 
-    /// Returns true if the caller may take batches of a dispatcher, as far as the dispatcher's own settings say.
+    /// Returns true if the dispatcher's own settings allow the caller to take batches. This does not check the right
+    /// `serve`.
     /// - Parameter workers: the users to whom the dispatcher restricts its workers, or nil for no restriction.
     func mayWork(for workers: AccessSettings.Grant?) -> Bool {
         isTrusted || workers?.includes(credentials) ?? true

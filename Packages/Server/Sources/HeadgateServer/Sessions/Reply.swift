@@ -1,8 +1,8 @@
 import HeadgateData
 import HeadgateWire
 
-/// The reply to one call. A request gets an answer. A notification gets none, and only its failure counts. The
-/// session's account includes the call until the reply is finished (Behaviour X2).
+/// The reply to one call. A request gets an answer. A notification gets none, but its failure is counted. The session's
+/// account includes the call until the reply is finished (Behaviour X2).
 final class Reply {
     /// The session, or nil once the reply is finished. The reference is strong, because a weak one would slow down
     /// every use of a session. A closed session finishes all its replies, so that none retains it.
@@ -11,7 +11,7 @@ final class Reply {
     private let id: [UInt8]?
     private var batch: BatchReply?
     private let requestBytes: Int
-    /// Called once with the end of the call, or nil. The call of a method that changes the service is logged by it.
+    /// Called once with the outcome of the call, or nil. It logs calls that change the service.
     var onEnd: ((Operation.Outcome) -> Void)?
     /// The index of the reply in ``WaitingReplies``, or nil if it is not there.
     var index: Int?
@@ -98,7 +98,7 @@ final class BatchReply {
     /// The size of the batch's own line, in bytes.
     private let requestBytes: Int
     /// The number of unfinished messages, plus one until all messages are read.
-    private var underWay = 1
+    private var unfinished = 1
 
     init(to session: Session, requestBytes: Int) {
         self.session = session
@@ -111,7 +111,7 @@ final class BatchReply {
 
     /// Begins a message.
     func begin() {
-        underWay += 1
+        unfinished += 1
     }
 
     /// Adds an answer, which is sent with the others.
@@ -124,8 +124,8 @@ final class BatchReply {
 
     /// Ends a message, or the reading of the batch. The last end sends the answers.
     func end() {
-        underWay -= 1
-        guard underWay == 0 else { return }
+        unfinished -= 1
+        guard unfinished == 0 else { return }
         let kept = line.count
         if !line.isEmpty { session.send(line + Array("]\n".utf8)) }
         line = []

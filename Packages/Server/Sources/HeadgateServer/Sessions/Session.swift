@@ -9,7 +9,7 @@ import HeadgateWire
 /// ``SessionMachine`` decides when the session reads and when it closes. The session reports each fact to the machine,
 /// and ``perform(_:)`` carries out the machine's orders.
 ///
-/// Properties that each event uses are not checked for exclusive access at run time.
+/// Properties on the hot path of an event are exempt from Swift's exclusivity checks at run time.
 final class Session {
     let number: Int
     let connection: any SessionConnection
@@ -30,8 +30,8 @@ final class Session {
     /// The time since which the session has read nothing, or nil if it reads again within this turn.
     private var unreadSince: Instant?
 
-    /// Strong, because the loop may close connections after the program has dropped its server. The server releases
-    /// closed sessions.
+    /// A strong reference, because the loop may close connections after the program has released its server. The server
+    /// releases closed sessions.
     private let server: any SessionServer
     private let gate: Headgate
     private let queue: EventQueue
@@ -44,7 +44,7 @@ final class Session {
     private(set) var waiting = WaitingReplies()
     /// The daemon's requests to the client.
     private var peerRequests = PeerRequests()
-    /// Ends the time in which the session still reads the data of a client that has disconnected.
+    /// The timer that ends the reading of the remaining data of a client that has disconnected.
     private var grace: (any Disposable)?
 
     /// The time for which a session still reads the data of a client that has disconnected. The session must close
@@ -99,15 +99,16 @@ final class Session {
     ///   - hasNewCollectors: true if the context of events has other parts now.
     func settingsChanged(access: AccessSettings?, limits: Limits, hasNewCollectors: Bool) {
         if let access { regrant(access) }
-        // New settings may restrict its dispatcher to other users (Behaviour X1).
+        // The client may work for a dispatcher whose new settings allow only other users (Behaviour X1).
         if server.dismissExcludedWorker(self) { end(without: [MethodGroup.serve.rawValue]) }
         if hasNewCollectors { collectContext() }
         framer.maxLineBytes = limits.maxLineBytes
         perform(machine.limitsChanged(to: limits, dependencies))
     }
 
-    /// Applies new rights. If the session loses a right by which it holds something, it closes: otherwise its client
-    /// would wait for reports that never come. The client gets the reason when it connects and asks again.
+    /// Applies new rights. The session closes if its client had a watch, barrier, subscription or board by a lost
+    /// right. Otherwise the client would wait for messages that never come. A client that connects again and repeats
+    /// its request gets the reason.
     private func regrant(_ access: AccessSettings) {
         let (former, formerNamespace) = (caller.groups, caller.namespace)
         caller.grant(access)
@@ -167,8 +168,8 @@ final class Session {
         return machine.linesTaken(hasMore: framer.waitingBytes > 0, dependencies)
     }
 
-    /// Returns the next line if the machine allows it now. While the commit group is full, a line that stores an event
-    /// stays the next one.
+    /// Returns the next line if the machine allows it now. While the commit group is full, holds back a line that
+    /// stores an event, and returns nil.
     private func nextLine() -> LineFramer.Line? {
         if machine.mayTakeLine(dependencies) { return framer.next() }
         guard machine.mayTakeCall(dependencies) else { return nil }
@@ -203,7 +204,7 @@ final class Session {
         perform(machine.turnCame())
     }
 
-    /// Ends the calls that a disconnected client waits for, and limits the time to read the rest.
+    /// Ends the calls that a disconnected client waits for, and limits the time to read the client's remaining data.
     private func endWaits() {
         grace = gate.scheduler.schedule(at: gate.scheduler.now + Session.mostGrace) { [weak self] in
             guard let self else { return }
@@ -359,7 +360,7 @@ final class Session {
         waiting.remove(reply)
     }
 
-    /// Ends a call in the account, which makes room for others.
+    /// Removes a finished call from the session's account, which makes room for other calls.
     func callEnded(bytes: Int) {
         perform(machine.settled(1, bytes: bytes, dependencies))
     }
@@ -378,7 +379,7 @@ final class Session {
         machine.kept(bytes: bytes)
     }
 
-    /// Ends a batch in the account, after its answers are sent.
+    /// Removes a batch from the session's account, after the batch's answers are sent.
     func batchEnded(keptBytes: Int, requestBytes: Int) {
         perform(machine.batchEnded(keptBytes: keptBytes, requestBytes: requestBytes, dependencies))
     }
@@ -460,7 +461,7 @@ final class Session {
 // MARK: - Events of the connection
 
 extension Session {
-    /// Handles bytes from the client. Readable memory follows them, as ``ConnectionHandler`` requires.
+    /// Handles bytes from the client. The memory behind the bytes must be readable, as ``ConnectionHandler`` requires.
     func took(_ bytes: UnsafeRawBufferPointer) {
         framer.lend(bytes)
         machine.userShare = turns.left(of: caller.credentials.uid)

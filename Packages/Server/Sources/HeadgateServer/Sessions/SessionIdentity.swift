@@ -25,8 +25,8 @@ extension Session {
     /// The session's name, which `hello` returns.
     var name: String { "session-\(number)" }
 
-    /// The session as the owner of remote barriers: `shop/2.1 (uid 1000, session-7)`. If the client has no name, its
-    /// process stands there.
+    /// The session as the owner of remote barriers: `shop/2.1 (uid 1000, session-7)`. If the client has no name, the
+    /// text begins with its process ID.
     var asOwner: RemoteBarrierOwner {
         let client = caller.client ?? "pid \(caller.credentials.pid)"
         return RemoteBarrierOwner(number: number, name: "\(client) (uid \(caller.credentials.uid), \(name))")

@@ -1,8 +1,8 @@
-/// Decides when a session reads, and when it closes its connection.
+/// A state machine that decides when a session reads, and when it closes its connection.
 ///
-/// Each fact is a call that returns one order. The session reports the end of an order by another call, which may
-/// return the next order. ``Session/perform(_:)`` carries out the orders. The machine has no clock and no I/O, and
-/// allocates nothing.
+/// The session reports each fact with a call, which returns one order. ``Session/perform(_:)`` carries out the order.
+/// The session reports the end of some orders with another call, which may return the next order. The machine has no
+/// clock and no I/O, and allocates nothing.
 struct SessionMachine {
     /// An order to the session.
     enum Order: Equatable {
@@ -153,7 +153,7 @@ struct SessionMachine {
 
     // MARK: Lines
 
-    /// Bytes have arrived, which the session's framer holds.
+    /// Handles that bytes have arrived. The session's framer holds them.
     mutating func bytesCame() -> Order {
         guard reading == .open else { return .nothing }
         share.renew(within: userShare)
@@ -161,7 +161,7 @@ struct SessionMachine {
         return .takeLines
     }
 
-    /// The client sends nothing more. Its last line may lack a line end.
+    /// Handles that the client sends nothing more. Its last line may lack a line end.
     mutating func endReached() -> Order {
         peer = peer.isLost ? .gone : .finished
         guard reading == .open else { return .nothing }
@@ -176,22 +176,23 @@ struct SessionMachine {
         return !share.isUsedUp && !now.isGroupFull && hasRoom
     }
 
-    /// Returns true if the session may take its next line now only if the line stores no event. So an operator can look
-    /// and make room while the commit group is full (Behaviour X2). It is asked when ``mayTakeLine(_:)`` returns false.
+    /// Returns true if the session may take its next line now, provided that the line stores no event. Call this when
+    /// ``mayTakeLine(_:)`` returns false. It lets an operator inspect the service and make room while the commit group
+    /// is full (Behaviour X2).
     ///
-    /// A session that waits for an answer of its own gets no such turn, because its acknowledgements wait for the group.
+    /// Returns false while the session has unanswered requests, because their acknowledgements wait for the group.
     mutating func mayTakeCall(_ now: Dependencies) -> Bool {
         account.outputBytes = now.outputBytes
         guard case .taking = reading else { return false }
         return now.isGroupFull && account.isSettled && !share.isUsedUp && hasRoom
     }
 
-    /// The next line may not be taken yet, because it stores an event.
+    /// Records that the next line may not be taken yet, because it stores an event.
     mutating func holdLine() {
         isLineHeld = true
     }
 
-    /// The session has stopped taking lines: no complete line is left, or no line may be taken.
+    /// Handles that the session has stopped taking lines: no complete line is left, or no line may be taken.
     /// - Parameter hasMore: true if bytes are left.
     mutating func linesTaken(hasMore: Bool, _ now: Dependencies) -> Order {
         guard case .taking(let isPaused) = reading else { return .nothing }
@@ -224,7 +225,7 @@ struct SessionMachine {
         account.take(messages, bytes: bytes)
     }
 
-    /// Messages are answered or finished, and make room for others.
+    /// Handles that messages are answered or finished, which makes room for others.
     mutating func settled(_ messages: Int, bytes: Int, _ now: Dependencies) -> Order {
         account.release(messages, bytes: bytes)
         return roomChanged(now)
@@ -235,13 +236,13 @@ struct SessionMachine {
         account.keep(bytes: bytes)
     }
 
-    /// A batch has ended. Its answers are sent, or dropped if the client has disconnected.
+    /// Handles that a batch has ended. Its answers are sent, or dropped if the client has disconnected.
     mutating func batchEnded(keptBytes: Int, requestBytes: Int, _ now: Dependencies) -> Order {
         account.releaseKept(bytes: keptBytes)
         return settled(0, bytes: requestBytes, now)
     }
 
-    /// The account may have room again, for example because the client has read answers.
+    /// Handles that the account may have room again, for example because the client has read answers.
     mutating func roomChanged(_ now: Dependencies) -> Order {
         account.outputBytes = now.outputBytes
         guard reading == .paused(until: .room), hasRoom else { return closeIfDone() }
@@ -284,7 +285,7 @@ struct SessionMachine {
         asked += 1
     }
 
-    /// The client has answered a request, or the daemon has withdrawn the request.
+    /// Handles that the client has answered a request, or that the daemon has withdrawn the request.
     mutating func clientAnswered() -> Order {
         asked -= 1
         return closeIfDone()
@@ -298,27 +299,27 @@ struct SessionMachine {
         return closeIfDone()
     }
 
-    /// The client has disconnected completely, not only its sending side.
+    /// Handles that the client has disconnected completely. If only its sending side has ended, call ``endReached()``.
     mutating func peerLost() -> Order {
         guard reading != .closed, !peer.isLost else { return .nothing }
         peer = peer.hasReachedEnd ? .gone : .leaving
         return .endWaits
     }
 
-    /// The client's calls have ended. From now on only the store and the turn's share limit the reading of its
-    /// remaining data.
+    /// Handles that the calls of a disconnected client have ended. From now on only the store and the turn's share
+    /// limit the reading of its remaining data.
     mutating func waitsEnded() -> Order {
         guard reading == .paused(until: .room) else { return closeIfDone() }
         reading = .paused(until: .endOfTurn)
         return .stayPaused(until: .endOfTurn)
     }
 
-    /// The time to read a disconnected client's data is over.
+    /// Handles that the time to read a disconnected client's data is over.
     mutating func graceOver() -> Order {
         reading == .closed ? .nothing : .close
     }
 
-    /// The connection has closed.
+    /// Handles that the connection has closed.
     mutating func closed() {
         reading = .closed
     }
@@ -341,8 +342,8 @@ struct SessionMachine {
 struct SessionAccount: Equatable {
     /// The number of unfinished messages: requests without an answer, and notifications in progress.
     private(set) var underWay = 0
-    /// The bytes of their lines. A batch's line counts until its last message is finished, because each message may
-    /// refer to it.
+    /// The bytes of the unfinished messages' lines. A batch's line counts until its last message is finished, because
+    /// each message may refer to it.
     private(set) var requestBytes = 0
     /// The bytes of finished answers that wait for the other answers of their batch.
     private(set) var keptBytes = 0
@@ -407,7 +408,7 @@ struct TurnShare: Equatable {
 
     var isUsedUp: Bool { left <= 0 }
 
-    /// Starts a new turn. Overspent units count in it, because one line may contain a thousand calls.
+    /// Starts a new turn. Units that were overspent before are deducted, because one line may contain a thousand calls.
     /// - Parameter most: the units that the user has left. If there are none, the session has to wait.
     mutating func renew(within most: Int = TurnShare.whole) {
         left = most > 0 ? min(TurnShare.whole, most) + min(left, 0) : min(left, 0)

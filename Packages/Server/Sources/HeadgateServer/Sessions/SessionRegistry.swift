@@ -43,7 +43,8 @@ final class SessionRegistry {
 
     /// Returns the number of a user's connections that the client has closed and the loop has not noticed yet. A program
     /// that connects again for each event would be refused because of its last connection.
-    /// - Parameter own: the user's connections. A user with more than a few is not asked for: that would take long.
+    /// - Parameter own: the number of the user's connections. If there are more than a few, the method returns 0: the
+    ///   search would take long.
     private func endedUnnoticed(of uid: UInt32, _ own: Int) -> Int {
         guard own <= limits.reservedConnections else { return 0 }
         return sessions.values.count(where: { $0.caller.credentials.uid == uid && $0.connection.hasHungUp })

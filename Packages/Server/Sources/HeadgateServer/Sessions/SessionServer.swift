@@ -20,8 +20,8 @@ protocol SessionServer: AnyObject {
     func outputWritten()
     /// Notes that a client has read all its output.
     func outputDrained(_ session: Session)
-    /// Ends what a session holds by a right that it has lost.
-    /// - Returns: true if the session held anything by this right.
+    /// Ends the watches, barriers, subscriptions or served boards that a session has by a right that it has lost.
+    /// - Returns: true if the session had anything by this right.
     func withdraw(_ group: MethodGroup, from session: Session) -> Bool
     /// Ends the subscriptions of a client to dispatchers whose settings exclude it now.
     /// - Returns: true if the client had such a subscription.

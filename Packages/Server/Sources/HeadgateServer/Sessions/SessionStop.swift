@@ -1,5 +1,5 @@
 extension Session {
-    /// The reason why the session does not read, and since how long.
+    /// The reason why the session does not read, and the time since it stopped reading.
     struct Stop {
         let reason: SessionMachine.Stop
         let duration: Duration

@@ -11,11 +11,11 @@ public struct EventRate: Equatable, Sendable {
         (self.perSecond, self.burst) = (perSecond, burst)
     }
 
-    /// The time that one event takes.
+    /// The average time between two events at this rate, in nanoseconds.
     fileprivate var interval: Double { 1e9 / Double(perSecond) }
 }
 
-/// Measures the rate of each user's events against `limits.rate`, as a token bucket for each user. Pure.
+/// The rates of all users' events, measured against `limits.rate` with a token bucket for each user. A pure value.
 ///
 /// A user may overspend, because one line may contain a thousand events. The user then waits the longer.
 struct UserRates {

@@ -1,7 +1,8 @@
 import HeadgateCore
 
-/// Shares the work of a turn between users, so that a user with a thousand connections delays the others no longer than
-/// a user with one (Behaviour X3). A user above `limits.rate` has no share until it is below again (Behaviour Q4).
+/// The shares of users in the work of a turn of the event loop. A user with a thousand connections delays the others no
+/// longer than a user with one (Behaviour X3). A user above `limits.rate` has no share until its rate is below the
+/// limit again (Behaviour Q4).
 ///
 /// While only one user is connected, the user has the whole turn.
 final class UserTurns {
@@ -71,7 +72,8 @@ final class UserTurns {
         scheduler.atEndOfTurn(.write) { [weak self] in self?.renew() }
     }
 
-    /// Starts the shares of another turn. Overspent units count in it, because one line may contain a thousand calls.
+    /// Starts the shares of another turn. Units that were overspent before are deducted, because one line may contain a
+    /// thousand calls.
     private func renew() {
         renewsAtEndOfTurn = false
         spent = spent.compactMapValues { $0 > UserTurns.whole ? $0 - UserTurns.whole : nil }
@@ -80,7 +82,7 @@ final class UserTurns {
     private func continueNextTurn() {
         guard !continuesNextTurn else { return }
         continuesNextTurn = true
-        scheduler.nextTurn { [weak self] in self?.goOn() }
+        scheduler.nextTurn { [weak self] in self?.runWaiting() }
     }
 
     /// Arranges the next turn of the sessions that wait. While all of them are above the rate, nothing happens.
@@ -90,10 +92,10 @@ final class UserTurns {
         let earliest = waiting.keys.map { rates.left(of: $0, at: now) > 0 ? now : rates.next(of: $0, at: now) }.min()
         guard let earliest, earliest > now else { return continueNextTurn() }
         next?.dispose()
-        next = scheduler.schedule(at: earliest) { [weak self] in self?.goOn() }
+        next = scheduler.schedule(at: earliest) { [weak self] in self?.runWaiting() }
     }
 
-    private func goOn() {
+    private func runWaiting() {
         continuesNextTurn = false
         next?.dispose()
         next = nil

@@ -1,4 +1,4 @@
-/// Memory for bytes that are made while events are read. The bytes do not move until ``clear()`` frees them all. The
+/// Memory for bytes that are created while events are read. The bytes do not move until ``clear()`` frees them all. The
 /// arena keeps its first block, so that a usual event allocates nothing.
 final class ByteArena {
     /// The block that ``clear()`` keeps.

@@ -2,8 +2,8 @@ import Glibc
 import HeadgateCore
 import HeadgateData
 
-/// Makes the context of events (Behaviour P2). The service's own collectors make one context per connection, which all
-/// its events share. The embedding program's collectors add members to each event's context.
+/// The collectors that make the context of events (Behaviour P2). The service's own collectors make one context per
+/// connection, which all its events share. The embedding program's collectors add members to each event's context.
 final class ContextCollectors {
     private let gate: Headgate
     private let log: Log
@@ -84,8 +84,8 @@ extension Caller {
     }
 }
 
-/// Describes the origin of a connection's events (Behaviour P2). The client's name and namespace come from `hello`.
-/// Process, user and group come from the socket, never from the client.
+/// The builder of the context that describes the origin of a connection's events (Behaviour P2). The client's name and
+/// namespace come from `hello`. Process, user and group come from the socket, never from the client.
 private struct OriginContext {
     let settings: CollectorSettings
     /// The machine's host name.
@@ -142,7 +142,7 @@ private struct OriginContext {
     }
 }
 
-/// Selects the collectors that add context to events (Behaviour P2).
+/// The selection of the collectors that add context to events (Behaviour P2).
 public struct CollectorSettings: Equatable, Sendable {
     /// A Boolean value that says whether events get `pid`, `uid` and `gid`, from the socket.
     public var peer = true

@@ -2,8 +2,8 @@ import HeadgateCore
 import HeadgateData
 import HeadgateWire
 
-/// Applies transformations (Behaviour P4) and then load rules (Behaviour P3) to an event before it is stored. Without
-/// either, events skip this step.
+/// The step that applies transformations (Behaviour P4) and then load rules (Behaviour P3) to an event before it is
+/// stored. Events skip the step if there are neither.
 final class EventPreparation {
     private let gate: Headgate
     private let transformations: Transformations
@@ -23,8 +23,8 @@ final class EventPreparation {
     var isNeeded: Bool { transformations.areAfterCollectors || !loadRules.isEmpty }
 
     /// Applies the transformations and the load rules to an event.
-    /// - Returns: the event with the dispatchers that still want it, valid until the arena is cleared, or nil if a
-    ///   transformation dropped it.
+    /// - Returns: the event with the dispatchers whose load rules accept it, valid until the arena is cleared, or nil
+    ///   if a transformation dropped it.
     /// - Throws: `limit` if the event would need a new route and there are too many routes.
     func prepare(_ event: TrackedEvent) throws(RPCError) -> TrackedEvent? {
         guard var prepared = transformations.areAfterCollectors ? transform(event) : event else { return nil }

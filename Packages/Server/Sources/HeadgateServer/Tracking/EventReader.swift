@@ -2,7 +2,7 @@ import HeadgateCore
 import HeadgateData
 import HeadgateWire
 
-/// Reads the params of `track` into events without copying their members.
+/// A reader that turns the params of `track` into events without copying their members.
 final class EventReader {
     private let gate: Headgate
     private let events: EventQueue
@@ -106,7 +106,7 @@ final class EventReader {
         return view.kind == .string && (1...Limits.longestWord).contains(view.raw.count - 2)
     }
 
-    /// Returns nil if the value is malformed, `.some(nil)` if it is absent.
+    /// Reads a time. Returns nil if the value is malformed, `.some(nil)` if it is absent.
     private func time(_ view: JSONView?) -> Timestamp?? {
         guard let view else { return .some(nil) }
         guard view.raw.count <= EventReader.longestTime else { return nil }
@@ -116,7 +116,7 @@ final class EventReader {
         return Timestamp(rfc3339: contents).map { .some($0) }
     }
 
-    /// Returns nil if the value is malformed, `.some(nil)` if it is absent.
+    /// Reads a duration in milliseconds. Returns nil if the value is malformed, `.some(nil)` if it is absent.
     private func duration(_ view: JSONView?) -> Duration?? {
         guard let view else { return .some(nil) }
         guard let milliseconds = view.int, milliseconds >= 1 else { return nil }

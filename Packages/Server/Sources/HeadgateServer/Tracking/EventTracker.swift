@@ -2,7 +2,7 @@ import HeadgateCore
 import HeadgateData
 import HeadgateWire
 
-/// Receives tracked events: reads them, prepares them, admits them to the queue and counts the outcome.
+/// The receiver of tracked events. It reads and prepares them, admits them to the queue and counts the outcomes.
 final class EventTracker {
     private let gate: Headgate
     private let events: EventQueue
@@ -34,7 +34,7 @@ final class EventTracker {
         var isDropped: Bool
     }
 
-    /// The number of events of one call for which there is room from the start.
+    /// The most events of one call for which memory is reserved in advance.
     private static let usualEvents = 1_024
 
     // MARK: Admitting
@@ -72,7 +72,8 @@ final class EventTracker {
         arena.clear()
         defer { arena.clear() }
         var prepared: [Prepared] = []
-        // A prepared event is much larger than the shortest one in a message, and most long lists are wrong.
+        // A prepared event is much larger than a short event in a message, and most long lists are refused. So no
+        // memory is reserved for all of a long list.
         prepared.reserveCapacity(min(list.count, EventTracker.usualEvents))
         for (index, params) in list.enumerated() {
             var event = TrackedEvent()

@@ -7,8 +7,8 @@ struct WatchSources {
     let sessions: SessionRegistry
 }
 
-/// Remembers what one watch last reported of a topic, and finds what has changed since. A slow client gets fewer
-/// reports, each with the latest state.
+/// The state of a topic as one watch reported it last. The report finds the changes since then. A slow client gets
+/// fewer reports, each with the latest state.
 protocol TopicReport {
     /// Compares the present state with the last report, and remembers the present state as reported.
     /// - Returns: the changes, or nil if there are none. The first call always returns the whole state.
@@ -49,7 +49,7 @@ enum WatchTopic: String, CaseIterable, Sendable {
     }
 }
 
-/// Reports the topic `dispatchers`: the changed ones, in the form of `dispatcher.list`.
+/// The report of the topic `dispatchers`: the changed dispatchers, in the form of `dispatcher.list`.
 private struct DispatchersReport: TopicReport {
     private var reported = ReportedEntries<DispatcherSummary>(by: \.id)
 
@@ -71,7 +71,8 @@ extension DispatcherSummary {
     }
 }
 
-/// Reports the topic `barriers`: the changed ones, in the form of `barrier.list`, and the removed ones.
+/// The report of the topic `barriers`: the changed barriers, in the form of `barrier.list`, and the IDs of the removed
+/// ones.
 private struct BarriersReport: TopicReport {
     private var reported = ReportedEntries<BarrierSummary>(by: \.identity.id)
 
@@ -82,8 +83,9 @@ private struct BarriersReport: TopicReport {
     }
 }
 
-/// Reports the topic `outcomes`: the counts by dispatcher since the last report, and the progress of an erasure. The
-/// first report counts from the service's start, so that the sum of all reports equals the counts in `dispatcher.list`.
+/// The report of the topic `outcomes`: the counts by dispatcher since the last report, and the progress of an erasure.
+/// The first report counts from the service's start, so that the sum of all reports equals the counts in
+/// `dispatcher.list`.
 private struct OutcomesReport: TopicReport {
     private var reported: [String: DispatcherOutcomes]?
     private var reportedErasure: ErasureProgress?
@@ -102,7 +104,8 @@ private struct OutcomesReport: TopicReport {
 }
 
 extension DispatcherOutcomes {
-    /// Returns the difference to an earlier report, or nil if no counter of the topic and no last error has changed.
+    /// Returns the difference from an earlier report, or nil if neither a counter of the topic nor the last error has
+    /// changed.
     func news(to reported: DispatcherOutcomes?) -> DispatcherOutcomes? {
         guard let reported else { return self }
         let news = since(reported)
@@ -124,7 +127,7 @@ extension ErasureProgress {
     var step: Step { isDryRun ? .counting : isRemoving ? .removing : .erasing }
 }
 
-/// Reports the topic `clients`: the number of connected clients, and their identities.
+/// The report of the topic `clients`: the number of connected clients, and their identities.
 private struct ClientsReport: TopicReport {
     private var reported: [SessionIdentity]?
 

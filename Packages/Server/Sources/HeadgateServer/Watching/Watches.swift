@@ -70,7 +70,7 @@ final class Watches {
         following = nil
     }
 
-    /// Returns the number of watches of the sessions that match.
+    /// Returns the number of watches of the sessions for which the closure returns true.
     func count(where isMeant: (Session) -> Bool) -> Int {
         watches.count { isMeant($0.session) }
     }
@@ -126,8 +126,8 @@ final class Watches {
         }
     }
 
-    /// Reports what is due, as far as the users have a share of this turn. The rest follows in the next turn, before
-    /// later reports of the same user.
+    /// Sends the due reports of users who have a share of this turn left. The other reports follow in the next turn,
+    /// before later reports of the same user.
     private func report(_ due: [Watch], at now: Instant) {
         let turns = sources.sessions.turns
         var turn = WatchTurn(isShared: turns.isShared)
@@ -144,8 +144,8 @@ final class Watches {
     }
 }
 
-/// The reports that each user's watches may cost in one turn, so that a user with many watches does not delay the others
-/// (Behaviour X3). Pure.
+/// The units that the reports of each user's watches have cost in one turn. A user with many watches does not delay the
+/// others (Behaviour X3). A pure value.
 struct WatchTurn {
     private var spent: [UInt32: Int] = [:]
     /// True if several users are connected. A user who is alone has the whole turn.
@@ -159,8 +159,8 @@ struct WatchTurn {
     func allows(_ uid: UInt32) -> Bool { !isShared || spent[uid, default: 0] < UserTurns.whole }
 
     /// Counts a report.
-    /// - Parameter bytes: its size.
-    /// - Returns: its cost, in units of a turn's share.
+    /// - Parameter bytes: the report's size.
+    /// - Returns: the report's cost, in the units of ``TurnShare``.
     mutating func count(_ bytes: Int, of uid: UInt32) -> Int {
         let units = TurnShare.call + bytes / TurnShare.answerBytes
         spent[uid, default: 0] += units
