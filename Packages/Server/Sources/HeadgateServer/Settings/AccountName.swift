@@ -1,6 +1,6 @@
 import Glibc
 
-/// Finds the numbers of users and groups in the system's databases.
+/// The look-up of user and group IDs in the system's user and group databases.
 enum AccountName {
     /// Returns the user ID of a user's name, or nil if there is no such user.
     static func uid(_ name: String) -> UInt32? {

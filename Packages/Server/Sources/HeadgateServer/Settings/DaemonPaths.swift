@@ -51,7 +51,7 @@ public struct DaemonPaths: Equatable, Sendable {
             let message = "\(dataDirectory) cannot be the data directory: \(path) is not a directory"
             findings.faults.append(SettingsFault(path: "data_dir", message: message))
         case .notWritable(let path):
-            // The user who checks may be another than the one who runs the daemon.
+            // Only a warning: `--check` may run as another user than the daemon.
             let message = "cannot be written by this user: \(path)"
             findings.warnings.append(SettingsFault(path: "data_dir", message: message))
         case .usable: break
@@ -75,7 +75,7 @@ public struct DaemonPaths: Equatable, Sendable {
     }
 }
 
-/// Finds the existing part of a path.
+/// The state of a path as a directory: that of the path itself, or of the nearest directory above it that exists.
 private struct ExistingPath {
     enum State {
         case usable

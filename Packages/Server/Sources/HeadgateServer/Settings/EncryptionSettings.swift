@@ -3,7 +3,7 @@ import HeadgateData
 
 /// The section `store.encryption` (Behaviour C1, C2).
 public struct EncryptionSettings: Equatable, Sendable {
-    /// The kind of a source of keys, by the member that names the source.
+    /// The kinds of places that hold the keys. The raw value is the member of the section that names the place.
     enum Source: String, CaseIterable {
         case file = "key_file"
         case credential = "key_credential"
@@ -56,7 +56,7 @@ public struct EncryptionSettings: Equatable, Sendable {
         DataObject([(source.rawValue, .string(name)), ("enabled", .bool(isOn))])
     }
 
-    /// The section with null for the sources that it does not name, so that it replaces another section.
+    /// The section as a patch that replaces another section: the other sources are null.
     var wholeObject: DataObject {
         var object = object
         for other in Source.allCases where other != source { object[other.rawValue] = .null }
@@ -70,7 +70,7 @@ public struct EncryptionSettings: Equatable, Sendable {
         switch source {
         case .variable:
             guard let value = environment[name] else { throw fault("the environment variable \(name) is not set") }
-            // A variable has one line in most places where it can be set.
+            // A variable usually has one line, so commas separate its keys.
             text = value.replacing(",", with: "\n")
         case .file, .credential:
             guard let path = path(environment) else {
@@ -86,7 +86,7 @@ public struct EncryptionSettings: Equatable, Sendable {
 
     private func fault(_ message: String) -> StartFault { StartFault(message, at: "store.encryption") }
 
-    /// The path of the file with the keys; nil if the keys are in no file.
+    /// Returns the path of the file with the keys, or nil if the keys are in no file.
     func path(_ environment: [String: String]) -> String? {
         switch source {
         case .file: name

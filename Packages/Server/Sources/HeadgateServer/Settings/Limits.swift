@@ -49,7 +49,7 @@ public struct Limits: Equatable, Sendable {
     static let mostFlushesPerUser = 256
     /// The most traces of one user in progress.
     static let mostTracesPerUser = 256
-    /// The most erasures of one user that are under way or wait.
+    /// The most erasures of one user that are in progress or wait.
     static let mostErasuresPerUser = 16
     /// The most bytes of a client's name or version, of a flush's ID, and of a namespace.
     static let longestName = 256
@@ -80,7 +80,7 @@ extension Limits: SettingsSection {
 
     /// The limits that `hello` returns, too.
     private static let greetingTable = SettingsTable<Limits>([
-        // With a smaller limit not even `config.set` could raise it again.
+        // A smaller limit would also refuse the `config.set` call that raises the limit again.
         .key("max_line_bytes", .integer(1024...(1 << 30)), \.maxLineBytes),
         .key("max_depth", .integer(8...1024), \.maxDepth),
         .key("max_connections", .integer(1...1_000_000), \.maxConnections),
@@ -128,7 +128,7 @@ extension StoreLimits: SettingsSection {
         .optional("retain", .section(RetentionLimits.init(_:), \.object), \.retain),
     ])
 
-    /// A larger number would take gigabytes of memory.
+    /// The largest value of `dedupe_ids`. A larger number of IDs would take gigabytes of memory.
     private static let mostDedupeIDs = 100_000_000
 }
 
@@ -139,20 +139,21 @@ extension RetentionLimits: SettingsSection {
         .optional("max_bytes", .integer(leastBytes...SettingsReader.most), \.maxBytes),
     ])
 
-    /// Events are dropped 256 KiB at a time, so that a smaller limit would keep next to nothing.
+    /// The smallest value of `max_bytes`. Retained events are dropped 256 KiB at a time, so a smaller limit would
+    /// retain almost nothing.
     private static let leastBytes = 1 << 20
 
     fileprivate init(_ reader: SettingsReader) {
         self.init()
         read(reader)
-        // A member that is there and has no value here has a fault of its own.
+        // An invalid member counts as present: `read` has reported its fault.
         let isEmpty = Self.table.keys.allSatisfy { reader.item($0.name) == nil }
         if isEmpty { reader.fault("must have `max_age_s`, `max_bytes` or both") }
     }
 }
 
 extension DeadLetterLimits {
-    /// The store keeps an index of dead letters in memory, 64 bytes for each.
+    /// The largest value of `max_dead_letters`. The store keeps an index of dead letters in memory, 64 bytes for each.
     fileprivate static let most = 10_000_000
     fileprivate static let mostBytes = 1 << 39
 }

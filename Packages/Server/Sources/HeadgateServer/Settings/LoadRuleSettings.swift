@@ -1,7 +1,7 @@
 import HeadgateCore
 import HeadgateData
 
-/// Reads rules (Behaviour S5): a condition, `and`, `or`, `not`, or the ID of a rule in `load_rules`.
+/// A reader of rules (Behaviour S5). A rule is a condition, `and`, `or`, `not`, or the ID of a rule in `load_rules`.
 struct RuleReader {
     /// The IDs that a rule may name.
     let ids: NameSet
@@ -10,15 +10,15 @@ struct RuleReader {
     /// The rules that may be named, or nil until they are read. A rule is checked together with the rules that it
     /// names.
     var known: LoadRules?
-    /// The IDs that were named so far.
+    /// The IDs to which the rules read so far refer.
     let named = NamedRules()
 
     /// Reads the rule of a member. Returns nil if it is absent or wrong. A wrong rule is added to the reader's faults.
     func rule(_ key: String, in reader: SettingsReader) -> Rule? {
         guard let rule = reader.item(key).flatMap({ rule($0, at: key, in: reader) }) else { return nil }
         switch known?.fault(in: rule, patterns: patterns) {
-        // These faults were reported where they are.
         case .tooLarge: reader.fault(key, "", "\(RuleFault.tooLarge)")
+        // These faults were already reported at the load rule that has them.
         case nil, .unknownRule, .circle, .pattern: break
         }
         return rule
@@ -65,7 +65,7 @@ struct RuleReader {
     }
 }
 
-/// The load rules that some part of the settings names.
+/// The IDs of the load rules to which other settings refer.
 final class NamedRules {
     fileprivate(set) var ids = NameSet()
 }

@@ -1,14 +1,14 @@
 import HeadgateData
 
-/// Settings that contradict the others now: parts of the persisted settings, and the remote layer. They are applied as
-/// soon as a change of another layer makes them fit (Behaviour S1).
+/// Settings that are not in force because they contradict other settings: parts of the persisted settings, and the
+/// remote layer. They are applied as soon as a change of another layer makes them valid (Behaviour S1).
 struct PendingSettings: Equatable {
-    /// The persisted parts that do not fit.
+    /// The parts of the persisted settings that are not in force.
     var leftOut: [LeftOutSettings] = []
-    /// The remote layer if it does not fit. Nil if it is in force, or if there is none.
+    /// The remote layer, or nil if it is in force or if there is none.
     var remote: DataObject?
 
-    /// Layers that may be applied, and the settings that still do not fit.
+    /// Layers that may be applied, and the settings that are still pending.
     struct Candidate {
         var layers: SettingsLayers
         var reading: SettingsReading
@@ -23,7 +23,7 @@ struct PendingSettings: Equatable {
         leftOut.removeAll { $0.part.patch(in: $0.patch) == nil }
     }
 
-    /// Returns the layers with as many waiting settings as fit.
+    /// Returns the layers with as many pending settings as the check accepts.
     func fullest(_ layers: SettingsLayers, _ check: SettingsCheck) -> Candidate {
         var best = Candidate(layers: layers, reading: check.read(layers), waiting: self)
         guard best.reading.settings != nil else { return everything(layers, check) ?? best }
@@ -31,7 +31,7 @@ struct PendingSettings: Equatable {
         return best
     }
 
-    /// Returns the layers with all waiting settings, or nil if they do not fit together.
+    /// Returns the layers with all pending settings, or nil if there are none or the check refuses the whole.
     private func everything(_ layers: SettingsLayers, _ check: SettingsCheck) -> Candidate? {
         guard !leftOut.isEmpty || remote != nil else { return nil }
         var whole = layers
@@ -41,7 +41,7 @@ struct PendingSettings: Equatable {
         return reading.settings.map { _ in Candidate(layers: whole, reading: reading, waiting: PendingSettings()) }
     }
 
-    /// Returns the candidate with one more waiting setting, or nil if none fits.
+    /// Returns the candidate with one more pending setting, or nil if the check accepts none.
     private func addingOne(to best: Candidate, _ check: SettingsCheck) -> Candidate? {
         for (layers, waiting) in best.waiting.steps(from: best.layers) {
             let reading = check.read(layers)
@@ -50,7 +50,8 @@ struct PendingSettings: Equatable {
         return nil
     }
 
-    /// Returns each possible next step: the layers with one more waiting setting, and the settings that still wait.
+    /// Returns each possible next step: the layers with one more pending setting, and the settings that are still
+    /// pending.
     private func steps(from layers: SettingsLayers) -> [(SettingsLayers, PendingSettings)] {
         var steps: [(SettingsLayers, PendingSettings)] = []
         if let remote {
@@ -69,7 +70,7 @@ struct PendingSettings: Equatable {
 }
 
 extension SettingsLayers {
-    /// Adds settings to the programmatic layer. Present values win.
+    /// Adds settings to the programmatic layer. Values that the layer already has take precedence.
     fileprivate mutating func putBeneath(_ patch: DataObject) {
         self[.programmatic] = patch.patched(with: self[.programmatic])
     }

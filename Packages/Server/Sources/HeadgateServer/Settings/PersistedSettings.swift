@@ -29,7 +29,8 @@ struct PersistedSettings {
         return DataObject(dataItem: item)
     }
 
-    /// Returns the message that the file is encrypted with a key that is missing; nil if it is not (Behaviour C2).
+    /// Returns an error message if the key under which the file is encrypted is missing, or nil otherwise (Behaviour
+    /// C2).
     func missingKey() throws(DiskFault) -> String? {
         guard disk.exists(path), let bytes = try stored() else { return nil }
         return SealedFile.missingKey(bytes, at: path, under: keyring)
@@ -45,7 +46,7 @@ struct PersistedSettings {
         return count == bytes.count ? bytes : nil
     }
 
-    /// Writes the file again if it is under another key than the present one, or under none.
+    /// Writes the file again if it is not encrypted as the present keys require.
     func rekey() throws(DiskFault) {
         guard let keyring, disk.exists(path), let bytes = try stored(), !SealedFile.isCurrent(bytes, under: keyring),
             let text = SealedFile.content(bytes, of: PersistedSettings.name, under: keyring)

@@ -4,8 +4,8 @@ import HeadgateData
 import HeadgateTransport
 import HeadgateWire
 
-/// Fetches the remote layer of the settings at intervals (Behaviour S1). The last settings are kept in the data
-/// directory, so that a start without the server has them, too.
+/// The client that fetches the remote layer of the settings at intervals (Behaviour S1). The last settings are kept in
+/// the data directory, so that a start without the server has them, too.
 final class RemoteSettings {
     private let source: RemoteSource
     private let copy: RemoteSettingsCopy
@@ -42,10 +42,10 @@ final class RemoteSettings {
     /// Makes a source that has not fetched anything. Returns nil without an event loop, which HTTP needs, or if no
     /// thread can be started to read files.
     /// - Parameters:
-    ///   - pace: limits the requests of all sources that follow each other.
+    ///   - pace: limits the rate of requests across changes of the source.
     ///   - keyring: the keys of the copy in the data directory; nil if it is not encrypted.
-    ///   - onFound: called with the result of each fetch, and first with the copy in the data directory. It returns false if the settings are refused, which are
-    ///     then not kept.
+    ///   - onFound: called with the result of each fetch, and first with the copy in the data directory. Returns false
+    ///     if the settings are refused. They are then not written to the copy.
     init?(
         _ source: RemoteSource, in context: SenderContext, pace: RemotePace, keyring: Keyring?,
         onFound: @escaping (Found) -> Bool
@@ -146,7 +146,7 @@ final class RemoteSettings {
         }
     }
 
-    /// Schedules the next request, and reports what became of this one. The report may end this source.
+    /// Schedules the next request, and reports the result of this one. The callback may release this object.
     @discardableResult
     private func ended(_ found: Found) -> Bool {
         fetch(after: source.refresh)
@@ -154,7 +154,7 @@ final class RemoteSettings {
     }
 }
 
-/// Limits the requests for remote settings to one a second, over all changes of the source (Behaviour S1).
+/// The limit of one request a second for remote settings, across all changes of the source (Behaviour S1).
 final class RemotePace {
     private var last: Instant?
     private static let shortest = Duration.seconds(1)
@@ -198,7 +198,7 @@ struct RemoteSettingsCopy {
         write(json.bytes)
     }
 
-    /// Writes the copy again if it is under another key than the present one, or under none.
+    /// Writes the copy again if it is not encrypted as the present keys require.
     func rekey() {
         guard let keyring, let bytes = SmallFile(path).contents(upTo: 2 * SettingsFile.longest),
             !SealedFile.isCurrent(bytes, under: keyring),

@@ -66,7 +66,7 @@ public struct Settings: Equatable, Sendable {
     /// - Parameters:
     ///   - vocabulary: the names that the settings may use.
     ///   - directory: the data directory, for faults that depend on the machine's files. If nil, these are not checked.
-    ///   - ownFiles: the paths of files that the daemon itself uses, like its configuration, with what they are.
+    ///   - ownFiles: the paths of files that the daemon itself uses, like its configuration, each with a description.
     ///   - forgives: returns true for the path of an unknown key that is only a warning.
     public static func read(
         _ object: DataObject, vocabulary: SettingsVocabulary = .builtIn, directory: String? = nil,

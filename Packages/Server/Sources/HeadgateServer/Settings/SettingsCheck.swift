@@ -1,6 +1,6 @@
 import HeadgateData
 
-/// Checks whether settings can be used. `--check`, a start and every change use this one check (Behaviour S2).
+/// The check that decides whether settings can be used. `--check`, a start and every change use it (Behaviour S2).
 struct SettingsCheck {
     /// The names that settings may use.
     var vocabulary: SettingsVocabulary
@@ -8,7 +8,7 @@ struct SettingsCheck {
     var environment: [String: String]
     /// The data directory, or nil to skip the checks of the machine's files.
     var dataDirectory: String?
-    /// The paths of files that the daemon itself uses, with what they are. No dispatcher may write them.
+    /// The paths of files that the daemon itself uses, each with a description. No dispatcher may write them.
     var ownFiles: [String: String] = [:]
 
     /// Reads the merged layers.

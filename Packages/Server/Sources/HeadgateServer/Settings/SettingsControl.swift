@@ -7,13 +7,13 @@ protocol SettingsObserver: AnyObject {
     func settingsChanged(from old: Settings, to new: Settings)
 }
 
-/// Holds and changes the layers of the settings. Each change is checked as a whole, and then applied or refused
-/// (Behaviour S1, S2).
+/// The owner of the layers of the settings, through which all changes go. Each change is checked as a whole, and then
+/// applied or refused (Behaviour S1, S2).
 final class SettingsControl {
     private(set) var layers: SettingsLayers
     /// The settings in force. Settings that only a start can change have the values that were read last.
     private(set) var inForce: Settings
-    /// The settings at the start of this daemon, which apply for settings that only a start can change.
+    /// The settings with which this daemon started. Settings that only a start can change keep these values in force.
     let atStart: Settings
     /// The settings that programs persisted with `config.set`: a part of the programmatic layer, and the parts left out
     /// of it.
@@ -33,7 +33,7 @@ final class SettingsControl {
     private let file: PersistedSettings
     /// The keys of the settings in the data directory; nil if they are not encrypted.
     private let keyring: Keyring?
-    private weak var follower: (any SettingsObserver)?
+    private weak var observer: (any SettingsObserver)?
 
     init(_ loaded: LoadedSettings, installer: SettingsInstaller) {
         self.installer = installer
@@ -47,7 +47,7 @@ final class SettingsControl {
         persisted = loaded.persisted
         waiting = PendingSettings(leftOut: loaded.leftOut, remote: loaded.refusedRemote)
         findings = loaded.reading.warnings.map(\.description)
-        // These warnings end when the settings apply, so they are not warnings of the start.
+        // These warnings end when the settings come into force, so they are not kept as warnings of the start.
         let passing = loaded.leftOut.map(\.warning) + [StartSettings.warning(leavingOutCopy: loaded.remoteFaults)]
         startWarnings = loaded.startWarnings.filter { !passing.contains($0) }.map(\.description)
         if loaded.refusedRemote != nil {
@@ -66,7 +66,7 @@ final class SettingsControl {
         StartOnlySetting.changed(from: atStart, to: inForce)
     }
 
-    /// Returns true if no part of a layer is left out, and its last load succeeded (Behaviour S1).
+    /// Returns true if all of a layer is in force, and the layer's last load succeeded (Behaviour S1).
     func isWhole(_ layer: SettingsLayer) -> Bool {
         switch layer {
         case .file: !failedLoads.contains(.file)
@@ -98,8 +98,8 @@ final class SettingsControl {
         rekey()
     }
 
-    /// Writes the settings in the data directory again if they are under another key, or under none. Settings that cannot be written stay
-    /// as they are until the next change.
+    /// Writes the settings files in the data directory again if they are not encrypted as the present keys require. A
+    /// file that cannot be written stays as it is until its next change.
     func rekey() {
         guard let keyring else { return }
         try? file.rekey()
@@ -107,9 +107,9 @@ final class SettingsControl {
     }
 
     /// Starts to fetch the remote layer.
-    /// - Parameter follower: called after each change from now on.
-    func goOn(reporting follower: some SettingsObserver) {
-        self.follower = follower
+    /// - Parameter observer: called after each change from now on.
+    func goOn(reporting observer: some SettingsObserver) {
+        self.observer = observer
         watchRemoteSettings()
     }
 
@@ -170,8 +170,8 @@ final class SettingsControl {
     }
 
     /// Applies a change of the layers, or refuses it as a whole.
-    /// - Parameter isLasting: false if a restart takes the change back. Such a change cannot reach settings that only a
-    ///   start can change.
+    /// - Parameter isLasting: false if a restart reverts the change. Such a change must not contain settings that only
+    ///   a start can change.
     private func change(lasting isLasting: Bool = true, _ change: (inout SettingsLayers) -> Void) -> Outcome {
         var changed = layers
         change(&changed)
@@ -201,7 +201,7 @@ final class SettingsControl {
         }
         inForce = new
         findings = warnings.map(\.description)
-        follower?.settingsChanged(from: old, to: new)
+        observer?.settingsChanged(from: old, to: new)
         if new.remote != old.remote { watchRemoteSettings() }
     }
 

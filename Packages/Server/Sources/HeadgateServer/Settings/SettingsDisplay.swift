@@ -1,6 +1,6 @@
 import HeadgateData
 
-/// Shows settings without secrets, for `config.get` (Behaviour X4).
+/// The display of settings without secrets, for `config.get` (Behaviour X4).
 ///
 /// Secrets are the values of headers with a secret-sounding name, and the user and password of a URL. A reference to a
 /// secret, like a file or a variable, is shown. A value that may be a secret is hidden.
@@ -14,7 +14,7 @@ public enum SettingsDisplay {
         let found: DataObject = [
             "socket": paths.socket.map { .string($0) } ?? .null, "data_dir": .string(paths.dataDirectory),
         ]
-        // The paths in use depend on the command line, too, which overrides the settings.
+        // The paths in use come last, because the command line overrides the settings.
         return blanked(Settings().sections.patched(with: effective).patched(with: found), secrets: secrets)
     }
 

@@ -1,8 +1,8 @@
 import HeadgateCore
 import HeadgateData
 
-/// Applies settings: the first ones at the start, and changes later. No event is lost or sent again by a change
-/// (Behaviour S3).
+/// The part that applies settings: the first ones at the start, and changes later. No event is lost or sent again by a
+/// change (Behaviour S3).
 ///
 /// A change is applied whole or not at all (Behaviour S2). ``prepare(_:insteadOf:)`` does all that may fail, before any
 /// part changes. The steps after it cannot fail.
@@ -40,21 +40,21 @@ struct SettingsInstaller {
         return made
     }
 
-    /// Refuses to encrypt a store that cannot (Behaviour C1).
+    /// Refuses encryption for a store that does not support it (Behaviour C1).
     private func refuseEncryption(_ new: Settings) throws(StartFault) {
         let store = gate.events.store
         guard new.encryption != nil, !store.canEncrypt else { return }
         throw StartFault("the event store of kind \(store.kind) is not encrypted", at: "store.encryption")
     }
 
-    /// Refuses to retain events in a store that cannot (Behaviour R1).
+    /// Refuses retention for a store that does not support it (Behaviour R1).
     private func refuseRetention(_ new: Settings) throws(StartFault) {
         let store = gate.events.store
         guard new.store.retain != nil, !store.canRewind else { return }
         throw StartFault("the event store of kind \(store.kind) deletes delivered events", at: "store.retain")
     }
 
-    /// Refuses to start a dispatcher at an earlier event of a store that cannot rewind (Behaviour R4).
+    /// Refuses dispatchers that start at an earlier event, if the store cannot rewind (Behaviour R4).
     private func refuseEarlyStarts(_ new: Settings) throws(StartFault) {
         let store = gate.events.store
         guard !store.canRewind, let early = new.dispatchers.first(where: { $0.common.start != .newest }) else { return }
@@ -149,7 +149,7 @@ struct SettingsInstaller {
         }
     }
 
-    /// Refuses to take over a queue by a dispatcher that has one (Behaviour Q3).
+    /// Refuses a takeover of a queue by a dispatcher that already has a queue (Behaviour Q3).
     private func refuseTakeovers(_ new: Settings) throws(StartFault) {
         for dispatcher in new.dispatchers {
             guard let former = dispatcher.common.formerly,
@@ -161,7 +161,7 @@ struct SettingsInstaller {
 
     // MARK: Barriers
 
-    /// Refuses a barrier's ID that a client's barrier has now.
+    /// Refuses a barrier with the ID of a barrier that a client has registered.
     private func refuseTakenIds(_ new: Settings) throws(StartFault) {
         let taken = Set(gate.barrierSummaries.filter { $0.identity.kind == RemoteBarrier.kind }.map(\.identity.id))
         guard let barrier = new.barriers.first(where: { taken.contains($0.id) }) else { return }

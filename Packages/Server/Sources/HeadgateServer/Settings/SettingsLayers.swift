@@ -80,10 +80,10 @@ extension DataObject {
     }
 }
 
-/// Compares two settings.
+/// The comparison of two settings objects.
 public enum SettingsChange {
-    /// Returns the key paths of all differences, as deep as both sides have objects. Removed and changed values come
-    /// first, in the order of `old`, then new values in the order of `new`.
+    /// Returns the key paths of all differences. Objects that both sides have are compared member by member. Removed
+    /// and changed values come first, in the order of `old`, then new values in the order of `new`.
     public static func paths(from old: DataObject, to new: DataObject) -> [String] {
         paths(from: old, to: new, at: "")
     }

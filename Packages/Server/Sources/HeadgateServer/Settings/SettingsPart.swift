@@ -1,9 +1,9 @@
 import HeadgateData
 
-/// A part of persisted settings that can be left out alone. It is a setting at the top like `durability`, a member of a
-/// section like `limits.max_depth`, or a whole entry like `dispatchers.collect`.
+/// The smallest part of persisted settings that a start can leave out. It is a top-level setting like `durability`, a
+/// member of a section like `limits.max_depth`, or a whole entry like `dispatchers.collect`.
 struct SettingsPart: Equatable {
-    /// The name at the top, and the name inside it if the value is an object.
+    /// The top-level key, and the key inside its value if the value is an object.
     let names: [String]
 
     /// The part's key path.
@@ -34,8 +34,8 @@ struct SettingsPart: Equatable {
 }
 
 extension DataObject {
-    /// Returns the member that a path begins with, and the rest of the path. If several members fit, it is the one with
-    /// the longest name.
+    /// Returns the member that a path begins with, and the rest of the path. If several names match, returns the member
+    /// with the longest one.
     fileprivate func member(at path: Substring) -> (name: String, rest: Substring)? {
         let leading = keys.filter { name in
             guard !name.isEmpty, path.hasPrefix(name) else { return false }

@@ -25,7 +25,7 @@ public struct AccessSettings: Equatable, Sendable {
         /// The users and groups that the settings name.
         fileprivate var users: [String] = []
         fileprivate var groups: [String] = []
-        /// The numbers of the named users and groups.
+        /// The IDs of the named users and groups.
         fileprivate(set) var namedUIDs: Set<UInt32> = []
         fileprivate(set) var namedGIDs: Set<UInt32> = []
 
@@ -66,7 +66,7 @@ extension AccessSettings.Grant {
     private static let numbers = 0...(Int(UInt32.max) - 1)
 
     init(_ reader: SettingsReader) {
-        // Every number in the range fits.
+        // Every number in the range is a valid `UInt32`.
         self.init(
             uids: Set(reader.integers("uids", in: Self.numbers).map(UInt32.init)),
             gids: Set(reader.integers("gids", in: Self.numbers).map(UInt32.init)))
@@ -85,8 +85,8 @@ extension AccessSettings.Grant {
 extension SettingsReader {
     /// Reads a list of names of users or groups. A name that the system does not know is a fault (Behaviour X1).
     /// - Parameters:
-    ///   - find: returns the number of a name, or nil.
-    ///   - found: called with each number.
+    ///   - find: returns the ID of a name, or nil if the system does not know the name.
+    ///   - found: called with each ID.
     fileprivate func accounts(
         _ key: String, _ find: (String) -> UInt32?, _ found: (UInt32) -> Void
     ) -> [String] {

@@ -1,7 +1,7 @@
 import HeadgateData
 
-/// The keys of a section of the settings. One entry reads a key and shows it, so that a name is in one place. Tests
-/// compare the names and the defaults with `Docs/Configuration.md`.
+/// The keys of a section of the settings. One entry both reads and shows a key, so that each name is declared once.
+/// Tests compare the names and the defaults with `Docs/Configuration.md`.
 struct SettingsTable<Section>: Sendable {
     let keys: [Key]
 

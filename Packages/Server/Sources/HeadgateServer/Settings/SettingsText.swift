@@ -2,7 +2,7 @@ import Glibc
 import HeadgateData
 import HeadgateWire
 
-/// Reads configuration files.
+/// The reader of configuration files.
 public enum SettingsFile {
     /// The most bytes of a file.
     static let longest = 4 << 20
@@ -70,7 +70,7 @@ public enum SettingsFile {
     }
 }
 
-/// Reads the text of a configuration: a JSON object with comments.
+/// The reader of the text of a configuration: a JSON object with comments.
 public enum SettingsText {
     /// The most levels of arrays and objects in a configuration.
     static let maxDepth = 64
@@ -112,7 +112,8 @@ public enum SettingsText {
         return "line \(line), column \(column): \(complaint.message)" + remark(on: text[complaint.offset...])
     }
 
-    /// Every comment that ends was removed before, so a `/*` here has no end.
+    /// Returns a hint if the text begins a comment that is not closed, or else an empty text. Closed comments were
+    /// removed before.
     private static func remark(on rest: ArraySlice<UInt8>) -> String {
         rest.starts(with: "/*".utf8) ? " (a comment is not closed)" : ""
     }

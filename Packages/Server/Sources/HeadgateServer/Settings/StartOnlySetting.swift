@@ -13,7 +13,7 @@ enum StartOnlySetting: String, CaseIterable {
         allCases.filter { $0.value(in: old) != $0.value(in: new) }
     }
 
-    /// The fault of a `config.set` without `persist` that names this setting. A restart would take the value back before
+    /// The fault of a `config.set` without `persist` that names this setting. A restart would revert the value before
     /// it takes effect.
     var faultWithoutPersist: SettingsFault {
         let cure = PersistedSettings.refused.contains(rawValue) ? "" : "set it with persist, or "

@@ -1,7 +1,7 @@
 import HeadgateData
 
-/// Merges all layers for a start, before anything is opened. If persisted settings are wrong, only their wrong parts
-/// are left out (Behaviour S1).
+/// The merge of all layers for a start, before anything is opened. If persisted settings have faults, only the faulty
+/// parts are left out (Behaviour S1).
 struct StartSettings {
     let check: SettingsCheck
     /// The configuration file, or the default configuration if there is none.
@@ -45,7 +45,8 @@ struct StartSettings {
         return SettingsFault(path: "", message: "the local copy of the remote settings is ignored: \(list)")
     }
 
-    /// Leaves out parts of the persisted settings until the rest is valid or empty.
+    /// Returns the merged layers without the faulty parts of the persisted settings, or without all of these if no
+    /// fault points to a part.
     private func trimmed(remote: DataObject) -> Outcome {
         var kept = persisted
         var leftOut: [LeftOutSettings] = []

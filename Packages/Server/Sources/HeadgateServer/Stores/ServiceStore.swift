@@ -7,13 +7,15 @@ import HeadgateTransport
 final class ServiceStore {
     let store: any EventStore
     private let directoryPath: String?
-    /// The data directory, where the store does not hold it itself: it is one daemon's alone in any case (Behaviour Q9).
+    /// The lock of the data directory, or nil if the store itself locks the directory or does not use it. Only one
+    /// daemon may use a data directory (Behaviour Q9).
     private var directory: DataDirectory?
     private let keyring: Keyring?
-    /// The kind that the settings ask for; nil if the store is a program's own or in memory.
+    /// The kind that the settings select; nil if the store is a program's own or in memory.
     private let kind: StoreKind?
 
-    /// - Parameter loop: the loop to which a store on disk answers. Without a loop the store is in memory, and no directory is touched.
+    /// - Parameter loop: the loop on which a store on disk calls back. Without a loop, the store is in memory and uses
+    ///   no directory.
     init(
         _ makeStore: ((any Scheduler) -> any EventStore)?, settings: Settings, paths: DaemonPaths,
         scheduler: any Scheduler, loop: EventLoop?, log: Log, keyring: Keyring?
@@ -40,7 +42,7 @@ final class ServiceStore {
         options.keyring = keyring
         options.mostRecentIDs = settings.store.dedupeIDs
         let store = DiskEventStore(options: options, loop: loop)
-        // Each dispatcher that misses the lost events counts them.
+        // The lost events are not counted here: each dispatcher counts those that it misses.
         store.onRenewal = { lost in
             log.write(
                 .storeRenewed, ["directory": .string(paths.dataDirectory), "events": .number(DataNumber(lost))])
@@ -72,13 +74,13 @@ final class ServiceStore {
         }
     }
 
-    /// - Returns: a note for people, if an empty store of another kind was set aside.
+    /// - Returns: a note for the log, or nil if no empty store of another kind was renamed.
     private func prepareDirectory() throws(StoreFault) -> String? {
         guard let directoryPath else { return nil }
         let note = try kind.flatMap { (kind) throws(StoreFault) in
             try StoredKind(directory: directoryPath, keyring: keyring).makeRoom(for: kind)
         }
-        // The log holds its directory itself.
+        // A log locks its directory itself.
         if !(store is DiskEventStore) { directory = try DataDirectory(directoryPath) }
         return note
     }

@@ -3,8 +3,8 @@ import HeadgateCore
 import HeadgateData
 import HeadgateSQLiteStore
 
-/// The kind of event store that a data directory belongs to. A start with another kind is refused while the directory holds events or
-/// dead letters (Behaviour Q1).
+/// The kind of event store that a data directory has. A start with another kind is refused while the directory holds
+/// events or dead letters (Behaviour Q1).
 struct StoredKind {
     /// The data directory.
     let directory: String
@@ -13,9 +13,9 @@ struct StoredKind {
 
     static func database(in directory: String) -> String { directory + "/events.db" }
 
-    /// Sees to it that there is no store of another kind: an empty one is set aside.
-    /// - Returns: a note for people, if a store was set aside.
-    /// - Throws: if the other store holds anything. Nothing is changed then.
+    /// Renames an empty store of the other kind, so that the directory has no store but one of this kind.
+    /// - Returns: a note for the log, or nil if no store was renamed.
+    /// - Throws: if the other store has events or dead letters. Nothing is changed then.
     func makeRoom(for kind: StoreKind) throws(StoreFault) -> String? {
         let other: StoreKind = kind == .log ? .sqlite : .log
         guard isThere(other) else { return nil }
@@ -36,7 +36,7 @@ struct StoredKind {
         }
     }
 
-    /// A store that cannot be read counts as one that holds something.
+    /// Returns true if a store has events or dead letters, or if it cannot be read. Throws if a daemon uses it.
     private func holdsAnything(_ kind: StoreKind) throws(StoreFault) -> Bool {
         do throws(StoreFault) {
             switch kind {
@@ -59,7 +59,7 @@ struct StoredKind {
         case .log: return try held.setAside(directory + "/log", as: "unused", at: now)
         case .sqlite:
             let path = StoredKind.database(in: directory)
-            // Its log goes first: nothing may be taken for that of another database.
+            // The write-ahead log is renamed first, so that SQLite never applies it to another database.
             for suffix in ["-wal", "-shm"] where access(path + suffix, F_OK) == 0 {
                 _ = try held.setAside(path + suffix, as: "unused", at: now)
             }
@@ -68,8 +68,8 @@ struct StoredKind {
     }
 }
 
-/// Reads the event store of a data directory, of either kind, and reports what it has and what is damaged. Nothing in
-/// it is changed (`headgated --verify`, Behaviour Q8).
+/// A verification of the event store of a data directory, of either kind. It reports the store's contents and damage,
+/// and changes nothing (`headgated --verify`, Behaviour Q8).
 public struct DirectoryVerification {
     private let directory: String
     private let keyring: Keyring?
@@ -86,7 +86,7 @@ public struct DirectoryVerification {
         let kind = StoredKind(directory: directory)
         if kind.isThere(.log) { return try StoreVerification(directory: directory, keyring: keyring).run() }
         guard kind.isThere(.sqlite) else { throw .failed("there is no event store in \(directory)") }
-        // The lock's file is left as it is.
+        // The overlay keeps the lock's file on the disk unchanged.
         let held = try DataDirectory(directory, on: OverlayDisk())
         defer { withExtendedLifetime(held) {} }
         return try SQLiteVerification(path: StoredKind.database(in: directory)).run()

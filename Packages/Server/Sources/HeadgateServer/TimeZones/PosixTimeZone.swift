@@ -105,7 +105,7 @@ extension PosixTimeZone {
     }
 }
 
-/// Reads the text of a POSIX time zone from the first character to the last.
+/// A parser of the text of a POSIX time zone, which reads from the first character to the last.
 private struct PosixTimeZoneText {
     private var rest: ArraySlice<UInt8>
 

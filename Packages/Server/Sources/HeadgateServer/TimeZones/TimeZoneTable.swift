@@ -35,7 +35,7 @@ struct TimeZoneTable: Equatable {
     }
 }
 
-/// The reason why bytes are no time zone.
+/// The reason why bytes cannot be read as a time zone.
 enum TimeZoneFault: Error, Equatable, Sendable {
     /// The bytes do not begin with the file format's magic number.
     case notTZif
@@ -68,7 +68,7 @@ extension TimeZoneTable {
     }
 }
 
-/// Reads the bytes of a TZif file from the first to the last.
+/// A reader of a TZif file, from the first byte to the last.
 private struct TZifReader {
     private let bytes: [UInt8]
     private var position = 0

@@ -19,7 +19,7 @@ struct ZoneInfo: Sendable {
         table(name)?.rules
     }
 
-    /// Returns the table of such a zone.
+    /// Returns the table of a time zone, by the names that ``rules(_:)`` accepts. Returns nil if there is no such zone.
     func table(_ name: String?) -> TimeZoneTable? {
         guard let name else { return machine }
         // UTC is known even without the database.
