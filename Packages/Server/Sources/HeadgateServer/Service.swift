@@ -48,7 +48,7 @@ final class Service {
     /// Measures the free room on the data directory's disk. Nil without an event loop.
     private(set) var disk: DiskWatch?
     /// The subscriptions that write failures and losses to the log.
-    private var logged: [any Disposable] = []
+    private var logSubscriptions: [any Disposable] = []
 
     /// Opens the store and builds all parts except the listening socket, on an event loop.
     /// - Parameter scheduler: the source of time; nil for the loop's own. Tests pass a scheduler of their own.
@@ -123,7 +123,7 @@ final class Service {
 
     /// Writes losses and failures of the gate to the log (Behaviour O4).
     private func logLosses() {
-        logged = [
+        logSubscriptions = [
             gate.barrierFailures.subscribe { [log] in
                 log.write(.barrierFailed, ["barrier": .string($0.barrier.id), "cause": .string("\($0.error)")])
             },

@@ -12,7 +12,7 @@ public struct AcknowledgedEvent: Sendable, Equatable {
     public let sequenceNumber: UInt64?
     /// True if the server had the event already, so that it stored nothing (Behaviour Q7).
     public let isDuplicate: Bool
-    /// True if no dispatcher wants the event, so that it was not stored (Behaviour P3).
+    /// True if no dispatcher accepts the event, so that it was not stored (Behaviour P3).
     public let isUnrouted: Bool
 
     init(_ result: DataObject) {
@@ -60,7 +60,7 @@ extension RPCError {
     fileprivate static let notRunning = RPCError(.shuttingDown, "the server is not running")
 }
 
-/// Tracks the embedding program's events over a session without a socket. It lives on the scheduler.
+/// The connection without a socket over which the embedding program tracks its events. It lives on the scheduler.
 final class ProgramEvents: SessionConnection {
     typealias Completion = (Result<DataObject, RPCError>) -> Void
 

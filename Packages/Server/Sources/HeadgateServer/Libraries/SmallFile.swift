@@ -1,6 +1,6 @@
 import Glibc
 
-/// A small file that is read at once as a whole, like a secret.
+/// A small file, like a secret, that is read as a whole without blocking.
 struct SmallFile {
     private let path: String
 

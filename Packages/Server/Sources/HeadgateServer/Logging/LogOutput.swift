@@ -109,7 +109,7 @@ public struct LoggedLine: Equatable, Sendable {
     public let message: String
     /// The values of the line, by the names in its pattern.
     public let members: DataObject
-    /// The number of lines that this one stands for: a burst of the same line is one entry.
+    /// The number of equal lines that this line replaces: a burst of equal lines becomes one line.
     public let times: Int
 
     init(_ line: LogLine) {

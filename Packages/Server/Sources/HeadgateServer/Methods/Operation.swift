@@ -84,7 +84,7 @@ struct Operation {
 
 extension Operation.Outcome {
     /// A Boolean value that says whether the call may have changed something. Most refused calls have not. A call that
-    /// failed at the store or was ended half-way may have.
+    /// failed at the store or was interrupted may have.
     var mayHaveChanged: Bool {
         guard case .failed(let error) = self else { return true }
         switch error.reason {

@@ -9,7 +9,7 @@ struct Acknowledgements {
     /// The groups, oldest first.
     private var groups: [GroupAcknowledgements] = []
     /// The size of the last group that was taken. As much memory is reserved for the next group.
-    private var usual = (answers: 0, bytes: 0)
+    private var lastSize = (answers: 0, bytes: 0)
 
     /// Adds the acknowledgement of an event.
     /// - Parameter group: the event's commit group, as ``EventQueue/gatheringGroup`` numbers it. Earlier groups may
@@ -21,7 +21,7 @@ struct Acknowledgements {
         group: Int
     ) -> Bool {
         let isFirst = groups.last?.group != group
-        if isFirst { groups.append(GroupAcknowledgements(group: group, like: usual)) }
+        if isFirst { groups.append(GroupAcknowledgements(group: group, like: lastSize)) }
         groups[groups.count - 1].add(id, event: event, admission, requestBytes: requestBytes)
         return isFirst
     }
@@ -35,7 +35,7 @@ struct Acknowledgements {
     /// Removes the acknowledgements of the oldest group, after its commit has succeeded or failed.
     mutating func takeOldest() -> GroupAcknowledgements {
         let oldest = groups.takeFirst()
-        usual = (oldest.count, oldest.bytes.count)
+        lastSize = (oldest.count, oldest.bytes.count)
         return oldest
     }
 }
@@ -50,11 +50,11 @@ struct GroupAcknowledgements {
     /// The size of the requests, in bytes.
     private(set) var requestBytes = 0
 
-    fileprivate init(group: Int, like usual: (answers: Int, bytes: Int)) {
+    fileprivate init(group: Int, like lastSize: (answers: Int, bytes: Int)) {
         self.group = group
         // The extra room is for the last answer, which reserves its largest possible size.
-        answers = JSONWriter(capacity: usual.bytes + 128)
-        ids.reserveCapacity(usual.answers)
+        answers = JSONWriter(capacity: lastSize.bytes + 128)
+        ids.reserveCapacity(lastSize.answers)
     }
 
     var count: Int { ids.count }
@@ -97,7 +97,7 @@ extension JSONWriter {
 }
 
 extension ByteCursor {
-    /// Writes the result of `track`: `{"id","seq"}`, with `duplicate` for a repeat. An event that no dispatcher wants
+    /// Writes the result of `track`: `{"id","seq"}`, with `duplicate` for a repeat. An event that no dispatcher accepts
     /// has `unrouted` instead of `seq`.
     @inline(__always)
     fileprivate mutating func putAcknowledgement(of id: UnsafeRawBufferPointer, _ admission: Admission) {

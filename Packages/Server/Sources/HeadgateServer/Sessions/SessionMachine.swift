@@ -36,8 +36,8 @@ struct SessionMachine {
         case group
         /// A later turn of the loop, in which the session has a new share. Call ``turnCame()`` then.
         case turn
-        /// The end of this turn. The fact that made room may come from inside another session's message, whose line the
-        /// one decoder still holds. Call ``turnEnded()`` then.
+        /// The end of this turn. The account may get room while the message of another session is handled. The shared
+        /// decoder still refers to that message's line. Call ``turnEnded()`` then.
         case endOfTurn
     }
 

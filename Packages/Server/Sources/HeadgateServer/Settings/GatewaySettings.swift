@@ -61,7 +61,7 @@ extension SettingsReader {
 }
 
 extension GatewayRules.Rule {
-    /// The rule as it stands in a configuration.
+    /// The rule in the form of a configuration.
     var setting: DataItem {
         switch self {
         case .exempt: "exempt"

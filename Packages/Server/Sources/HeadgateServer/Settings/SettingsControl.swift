@@ -48,8 +48,8 @@ final class SettingsControl {
         waiting = PendingSettings(leftOut: loaded.leftOut, remote: loaded.refusedRemote)
         findings = loaded.reading.warnings.map(\.description)
         // These warnings end when the settings come into force, so they are not kept as warnings of the start.
-        let passing = loaded.leftOut.map(\.warning) + [StartSettings.warning(leavingOutCopy: loaded.remoteFaults)]
-        startWarnings = loaded.startWarnings.filter { !passing.contains($0) }.map(\.description)
+        let temporary = loaded.leftOut.map(\.warning) + [StartSettings.warning(leavingOutCopy: loaded.remoteFaults)]
+        startWarnings = loaded.startWarnings.filter { !temporary.contains($0) }.map(\.description)
         if loaded.refusedRemote != nil {
             failedLoads.refused(.remote, loaded.remoteFaults, at: installer.senderContext.scheduler.wall)
         }

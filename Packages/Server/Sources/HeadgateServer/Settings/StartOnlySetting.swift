@@ -16,9 +16,9 @@ enum StartOnlySetting: String, CaseIterable {
     /// The fault of a `config.set` without `persist` that names this setting. A restart would revert the value before
     /// it takes effect.
     var faultWithoutPersist: SettingsFault {
-        let cure = PersistedSettings.refused.contains(rawValue) ? "" : "set it with persist, or "
+        let advice = PersistedSettings.refused.contains(rawValue) ? "" : "set it with persist, or "
         return SettingsFault(
-            path: rawValue, message: "takes effect only at a start: \(cure)set it in the configuration file")
+            path: rawValue, message: "takes effect only at a start: \(advice)set it in the configuration file")
     }
 
     /// Returns a patch that sets this setting to its value in `settings`. If the value is missing there,

@@ -13,7 +13,7 @@ final class ContextCollectors {
     /// The program's collectors that the settings leave on.
     private var active: [any Collector] = []
     /// The last error of each failing collector, by the collector's ID. It keeps the log from repeating an error.
-    private var complaints: [String: String] = [:]
+    private var lastErrors: [String: String] = [:]
 
     init(_ own: [any Collector], settings: CollectorSettings, gate: Headgate, log: Log) {
         self.gate = gate
@@ -55,19 +55,19 @@ final class ContextCollectors {
     private func part(of collector: any Collector, _ origin: EventOrigin) -> DataObject {
         do {
             let part = try collector.collect(origin)
-            complaints[collector.id] = nil
+            lastErrors[collector.id] = nil
             return part
         } catch {
             gate.counts.count(.collectorErrors)
-            complain("\(error)", of: collector.id)
+            logError("\(error)", of: collector.id)
             return [:]
         }
     }
 
-    private func complain(_ complaint: String, of id: String) {
-        guard complaints[id] != complaint else { return }
-        complaints[id] = complaint
-        log.write(.collectorFailed, ["collector": .string(id), "cause": .string(complaint)])
+    private func logError(_ error: String, of id: String) {
+        guard lastErrors[id] != error else { return }
+        lastErrors[id] = error
+        log.write(.collectorFailed, ["collector": .string(id), "cause": .string(error)])
     }
 }
 

@@ -12,7 +12,7 @@ final class Watches {
     private var watches: [Watch] = []
     private var next = 1
     /// The subscription to the gate's changes, while there is any watch.
-    private var following: (any Disposable)?
+    private var subscription: (any Disposable)?
     /// The topics that may have changed since the last report, with their urgency.
     private var marks: [WatchTopic: ReportSchedule.Urgency] = [:]
     private var isReportScheduled = false
@@ -39,7 +39,7 @@ final class Watches {
         next += 1
         watches.append(watch)
         watch.mark(Dictionary(uniqueKeysWithValues: topics.map { ($0, .states) }), at: scheduler.now)
-        following = following ?? sources.gate.changes.subscribe { [weak self] in self?.note($0) }
+        subscription = subscription ?? sources.gate.changes.subscribe { [weak self] in self?.note($0) }
         scheduleReport()
         return watch.id
     }
@@ -66,8 +66,8 @@ final class Watches {
         guard !watches.isEmpty else { return }
         watches.removeAll(where: isOver)
         guard watches.isEmpty else { return }
-        following?.dispose()
-        following = nil
+        subscription?.dispose()
+        subscription = nil
     }
 
     /// Returns the number of watches of the sessions for which the closure returns true.
