@@ -31,7 +31,7 @@ enum WatchMessages {
         .required("step", .word, \.step),
         .required("events", .count, \.done.events, "the events erased, or counted, so far"),
         .required("dead_letters", .count, \.done.deadLetters),
-        .required("seq", .count, \.scannedThrough, "the last event that was looked at"),
-        .required("last_seq", .count, \.last, "the last event to look at"),
+        .required("seq", .count, \.scannedThrough, "the last event that was scanned"),
+        .required("last_seq", .count, \.last, "the last event to scan"),
     ])
 }

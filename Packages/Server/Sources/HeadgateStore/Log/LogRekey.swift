@@ -9,7 +9,7 @@ final class LogRekey {
     private var copy: LogCopy?
     /// The files of ids that were rewritten. The next snapshot makes them obsolete.
     private(set) var formerIDs: [LogFile] = []
-    /// The number of recoveries of the log when this was last looked at.
+    /// The number of recoveries of the log at the latest step.
     private var recoveries: Int
 
     init(_ log: SegmentLog) {
