@@ -65,7 +65,8 @@ extension DispatcherSettings {
         reader.section("activation_barrier") { activationBarrier = DispatcherActivation($0) }
     }
 
-    /// Limits the events in flight. They are in memory, together with about as many buffered events (Behaviour Q6).
+    /// Adds a fault if `dispatch_limit` times `in_flight` is too large. These events are in memory, together with about
+    /// as many buffered events (Behaviour Q6).
     fileprivate func limitBuffer(_ reader: SettingsReader) {
         guard dispatchLimit * inFlight > DispatcherSettings.mostBuffered else { return }
         let most = DispatcherSettings.mostBuffered

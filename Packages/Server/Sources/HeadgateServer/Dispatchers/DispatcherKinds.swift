@@ -9,7 +9,8 @@ struct DispatcherKinds {
 
     var names: [String] { all.map(\.name) }
 
-    /// Adds a program's kind. It cannot replace one of the service's own kinds.
+    /// Adds a kind of the embedding program, in place of an earlier one of the same name. A kind with the name of one of
+    /// the service's own kinds is ignored.
     mutating func add(_ kind: some DispatcherKind) {
         guard !DispatcherKinds.builtIn.contains(where: { $0.name == kind.name }) else { return }
         all.removeAll { $0.name == kind.name }

@@ -25,7 +25,8 @@ struct Endpoint: Equatable {
             throw Fault(message: "must be a URL with http:// or https://")
         }
         let whole = "\(scheme)://\(rest)"
-        // Swift compares whole characters, so it does not see a delimiter with an accent. libcurl does.
+        // A delimiter with a combining accent is another `Character`, so Swift does not find it. libcurl reads bytes,
+        // and does.
         guard !whole.contains(where: Endpoint.isAccentedSign) else {
             throw Fault(message: "must be a URL without accents on punctuation")
         }

@@ -8,7 +8,7 @@ final class MachineNetwork {
     private let makeSocket: () -> (any NetlinkReading)?
     private let onChange: (NetworkState) -> Void
     private var monitor: NetworkMonitor?
-    /// The warning that the network cannot be watched, if so, for `status`.
+    /// The warnings for `status`: one if the network cannot be watched, else none.
     private(set) var warnings: [String] = []
 
     /// Makes a watch that is not started.
@@ -42,8 +42,8 @@ final class MachineNetwork {
     }
 }
 
-/// Reports whether the machine is connected. The kernel says so, and while the kernel says no, a probe may find a
-/// connection (Behaviour B21).
+/// Reports whether the machine is connected. The kernel reports this. While the kernel reports no connection, a probe
+/// may find one (Behaviour B21).
 final class NetworkMonitor {
     private let probe: NetworkProbe?
     private let onChange: (NetworkState) -> Void
@@ -57,7 +57,7 @@ final class NetworkMonitor {
     }
 
     /// Makes a monitor that reads the kernel's reports itself.
-    /// - Parameter onChange: called with each new state, for the first time mostly before this returns.
+    /// - Parameter onChange: called with each new state; the first call usually comes before this returns.
     /// - Returns: nil if the kernel does not report on the network.
     convenience init?(
         _ settings: NetworkSettings, scheduler: any Scheduler, loop: EventLoop, socket: (any NetlinkReading)?,
@@ -88,7 +88,7 @@ final class NetworkMonitor {
     }
 }
 
-/// Sends a request to a server at intervals until the server answers anything (Behaviour B21).
+/// Sends a request to a server at intervals until any answer comes (Behaviour B21).
 final class NetworkProbe {
     private let settings: NetworkSettings.Probe
     private let scheduler: any Scheduler

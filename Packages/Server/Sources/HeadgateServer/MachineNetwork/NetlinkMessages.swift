@@ -2,8 +2,8 @@ import CNetlink
 import Glibc
 import HeadgateCore
 
-/// Decodes datagrams of a routing netlink socket: a row of messages, each a header and a body (netlink(7)). It is pure
-/// except for `kind`.
+/// Decodes datagrams of a routing netlink socket. A datagram has consecutive messages, each a header and a body
+/// (netlink(7)). Only `kind` reads anything else.
 struct NetlinkMessages {
     /// Returns the kind of an interface, by the interface's name.
     let kind: (String) -> ConnectionKind
@@ -31,7 +31,7 @@ struct NetlinkMessages {
         }
     }
 
-    /// Returns a negated `errno`, or 0 if the body has no error.
+    /// Returns the error at the start of a body: a negated `errno`, or 0 for no error.
     private func errorCode(_ body: UnsafeRawBufferPointer) -> Int32 {
         body.count >= MemoryLayout<Int32>.size ? body[...].load(Int32.self) : 0
     }
@@ -73,7 +73,7 @@ struct NetlinkMessages {
         return info.ifi_family == UInt8(AF_BRIDGE) ? nil : info
     }
 
-    /// Returns the fact of an address of global scope, or nil for other scopes.
+    /// Returns the fact that an address of global scope was added or removed, or nil for addresses of other scopes.
     private func address(_ body: UnsafeRawBufferPointer, isGone: Bool = false) -> NetworkFact? {
         guard body.count >= MemoryLayout<ifaddrmsg>.size else { return nil }
         let info = body[...].load(ifaddrmsg.self)

@@ -15,7 +15,7 @@ final class NetworkWatch {
     private var reported: NetworkTable?
 
     /// Starts to watch.
-    /// - Parameter onEvent: called with the state as soon as it is known, mostly before this returns. It is called
+    /// - Parameter onEvent: called with the state as soon as it is known, usually before this returns. It is called
     ///   again after each change of an interface, an address of global scope or a default route, even if the state is
     ///   the same.
     /// - Returns: nil if the kernel does not report on the network.
@@ -48,12 +48,12 @@ final class NetworkWatch {
 
     // MARK: Requests
 
-    /// Requests all lists again. The present table stays in use until they arrive.
+    /// Requests all lists again. The last reported state stays valid until all lists have arrived.
     private func startOver() {
         for list in NetworkList.allCases { inquiry.want(list) }
     }
 
-    /// Requests the next list, if one is wanted.
+    /// Requests the next list, if one is wanted, no request is open, and no pause is running.
     /// - Returns: true if there is an answer to read.
     private func ask() -> Bool {
         guard retry?.deadline == nil, let (list, number) = inquiry.next() else { return false }
@@ -79,8 +79,8 @@ final class NetworkWatch {
             case .nothing: if !ask() { return report() }
             }
         }
-        // The rest waits for the next turn, so that other work of the loop runs. The call has to be scheduled: the
-        // socket may be empty and a request still to be sent, and then no event would come.
+        // The other datagrams are read in the next turn, so that other work of the loop runs. The next call must be
+        // scheduled: no event would come if the socket were empty and a request not yet sent.
         loop.atEndOfNextTurn { [weak self] in self?.readAll() }
     }
 
@@ -94,7 +94,7 @@ final class NetworkWatch {
         case .listRefused(let number): refused(number)
         case .garbled:
             startOver()
-            // The same datagram could come again and again, so the next request waits.
+            // The answer could be such a datagram again, so the next request is delayed.
             retry?.arm(after: NetworkWatch.pauseAfterRefusal)
         }
     }

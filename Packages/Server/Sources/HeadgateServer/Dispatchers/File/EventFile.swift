@@ -18,8 +18,8 @@ final class EventFile: @unchecked Sendable {
         self.clock = clock
     }
 
-    /// Appends complete lines, and rotates the file before if it is full. After a return the lines are on the disk.
-    /// After an error none of them is in the file.
+    /// Appends complete lines. First rotates the file if it is full. After a return the lines are on the disk. After an
+    /// error none of them is in the file.
     func append(_ lines: [UInt8]) throws(FileFault) {
         let file = try fileWithRoom(for: lines.count)
         do throws(FileFault) {

@@ -12,7 +12,7 @@ struct FileIdentity: Equatable, Sendable {
         kind = status.st_mode & S_IFMT
     }
 
-    /// The file that a path leads to; nil when it leads nowhere.
+    /// Returns the identity of the file that a path leads to, or nil if there is no such file.
     init?(path: String) {
         var status = stat()
         guard stat(path, &status) == 0 else { return nil }

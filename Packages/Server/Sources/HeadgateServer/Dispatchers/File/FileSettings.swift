@@ -19,7 +19,7 @@ struct FileSettings: Sendable, Equatable {
     /// and disks.
     func checkPath(_ entry: SettingsReader, dispatcher: String) {
         let target = FileTarget(path, in: entry.directory)
-        if target.isStores {
+        if target.isReserved {
             entry.fault("path", "", "is a name that the daemon itself uses in the data directory")
         } else if path.hasSuffix("/") || target.isDirectory {
             entry.fault("path", "", "must be a file, not a directory")
@@ -38,7 +38,7 @@ private struct FileTarget {
     /// The resolved path, if the data directory is known.
     let path: String
     /// True if the daemon itself uses the path in the data directory.
-    let isStores: Bool
+    let isReserved: Bool
     private let kind: mode_t?
 
     /// - Parameter directory: the data directory, or nil to skip the checks of the machine's files.
@@ -46,14 +46,14 @@ private struct FileTarget {
         guard let directory else {
             let steps = path.split(separator: "/").filter { $0 != "." }
             self.path = (path.hasPrefix("/") ? "/" : "") + steps.joined(separator: "/")
-            isStores = !path.hasPrefix("/") && steps.first.map { DataDirectory.isReserved(String($0)) } == true
+            isReserved = !path.hasPrefix("/") && steps.first.map { DataDirectory.isReserved(String($0)) } == true
             kind = nil
             return
         }
         let root = CanonicalPath.of(directory)
         self.path = CanonicalPath.of(path.hasPrefix("/") ? path : "\(root)/\(path)")
         let inside = self.path.hasPrefix(root + "/") ? self.path.dropFirst(root.count + 1) : ""
-        isStores = inside.split(separator: "/").first.map { DataDirectory.isReserved(String($0)) } == true
+        isReserved = inside.split(separator: "/").first.map { DataDirectory.isReserved(String($0)) } == true
         kind = CanonicalPath.kind(of: self.path)
     }
 

@@ -20,8 +20,8 @@ final class FileThread: Sendable {
         loop.submit { [writer] in then(writer.append(lines, to: file)) }
     }
 
-    /// Closes a file after all writes that were requested before. The thread lives until then, so that a sender which
-    /// comes back to the path gets this thread. Another thread would find the file locked.
+    /// Closes a file after all writes that were requested before. The thread lives until then, so that a new sender for
+    /// the path gets this thread. Another thread would find the file locked.
     func close(_ file: EventFile) {
         loop.submit { [self] in withExtendedLifetime(self) { file.close() } }
     }

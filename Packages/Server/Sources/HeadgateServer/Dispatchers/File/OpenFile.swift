@@ -11,7 +11,7 @@ import HeadgateWire
 final class OpenFile {
     /// The age of the file when it was opened. It is zero if the file system does not report it.
     let ageAtOpening: Duration
-    /// The time of opening, in nanoseconds of the monotonic clock.
+    /// The time at which the file was opened, in nanoseconds of the monotonic clock.
     let openedAt: Int64
 
     private let descriptor: Int32
@@ -96,7 +96,8 @@ final class OpenFile {
         }
     }
 
-    /// Waits until another try makes sense. Throws if none does.
+    /// Waits until a failed write can be tried again. Throws if the error is permanent, or if the reader makes no room
+    /// in time.
     private func recover(from code: Int32) throws(FileFault) {
         guard code != EINTR else { return }
         guard code == EAGAIN else { throw FileFault(code: code) }

@@ -1,7 +1,7 @@
 /// Checks the head of an answer, line by line, where libcurl is too lenient. libcurl accepts a head that breaks off,
 /// and any line that begins with `HTTP/` as a status line. It also reports a status for an answer that it has refused.
 struct AnswerHead {
-    /// True if an answer has begun and all its heads begin as an HTTP answer does.
+    /// True if an answer has begun, and each of its heads begins with a valid status line.
     var isSound: Bool { hasBegun && !isBroken }
 
     private var hasBegun = false
@@ -11,7 +11,8 @@ struct AnswerHead {
     /// The reason why the answer is incomplete, or nil once its head is complete.
     var fault: String? { isWhole ? nil : "answer cut short" }
 
-    /// Takes a line with its line end. The final head may follow interim ones, and a trailer may follow a body.
+    /// Checks a line, given with its line end. The final head may follow heads of interim answers, and a trailer may
+    /// follow the body.
     mutating func take(_ line: UnsafeRawBufferPointer) {
         let text = AnswerHead.withoutEnd(line)
         // libcurl accepts any line that begins with a line end as the blank line.

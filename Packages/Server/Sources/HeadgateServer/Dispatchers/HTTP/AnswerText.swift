@@ -50,7 +50,7 @@ struct AnswerText {
     private static func decompressed(_ body: [UInt8], _ coding: String, _ most: Int) -> [UInt8]? {
         switch coding.lowercased() {
         case "gzip", "x-gzip": Gzip.beginning(of: body, most: most)
-        // By `deflate` RFC 9110 means the zlib format, but some servers send a bare stream.
+        // RFC 9110 defines `deflate` as the zlib format, but some servers send a deflate stream without zlib's header.
         case "deflate": Gzip.beginning(of: body, most: most) ?? Gzip.beginning(of: body, most: most, isBare: true)
         case "zstd": Zstandard.beginning(of: body, most: most)
         default: nil

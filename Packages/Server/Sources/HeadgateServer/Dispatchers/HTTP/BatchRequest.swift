@@ -2,7 +2,8 @@ import HeadgateCore
 import HeadgateData
 
 extension HTTPSettings {
-    /// Returns the parts that all requests of a form share, except files. It is made once, because that takes time.
+    /// Returns the parts that all requests of a dispatcher share, except files. The sender calls it once, because it
+    /// takes time.
     func target(_ method: Method) -> HTTPRequest.Target {
         HTTPRequest.Target(
             url: endpoint, method: method, timeout: timeout, connectTimeout: connectTimeout, unixSocket: unixSocket,
@@ -32,7 +33,7 @@ extension HTTPSettings {
         return request
     }
 
-    /// Returns the function that makes the bodies to send, or nil if they are sent as they are.
+    /// Returns the function that converts and compresses bodies, or nil if bodies are sent unchanged.
     func encoder(for form: some HTTPForm) -> BodyEncoder.Encoder? {
         guard form.method == .post else { return nil }
         let (conversion, coding) = (form.conversion, contentCoding)

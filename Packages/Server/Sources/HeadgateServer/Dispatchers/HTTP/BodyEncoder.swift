@@ -1,6 +1,6 @@
 import HeadgateTransport
 
-/// A compression of bodies, by its name in HTTP.
+/// A compression of bodies. The raw value is its name in `Content-Encoding`.
 enum ContentCoding: String {
     case gzip
     case zstd
@@ -27,17 +27,17 @@ struct EncodedBody: Sendable {
     }
 }
 
-/// Converts and compresses a dispatcher's bodies on a thread of its own, in order. This takes longer than all other work
-/// for an event, and on a thread it delays neither the loop nor other dispatchers.
+/// Converts and compresses a dispatcher's bodies on a thread of its own, in order. This work takes longer than all
+/// other work for an event. On its own thread it delays neither the loop nor other dispatchers.
 // Unchecked: the thread only passes the reference on. The loop alone uses the state.
 final class BodyEncoder: @unchecked Sendable {
-    /// Makes the body to send from a batch's body, on the thread.
+    /// Converts a batch's body into the body to send. Called on the encoder's thread.
     typealias Encoder = @Sendable ([UInt8]) -> EncodedBody
 
     private let loop: EventLoop
     private let thread: EventLoop
     private let encoder: Encoder
-    /// The callbacks of the bodies that the thread has, in order.
+    /// The callbacks for the bodies that the thread is encoding, in order.
     private var waiting: [(EncodedBody) -> Void] = []
     private var isClosed = false
 

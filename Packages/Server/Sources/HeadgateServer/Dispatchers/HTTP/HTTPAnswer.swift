@@ -2,7 +2,7 @@
 struct HTTPAnswer: Equatable {
     /// The status, from 200 on. Interim answers are not reported.
     var status: Int
-    /// The requested headers that the answer has, by their requested names.
+    /// The values of the headers in ``HTTPRequest/answerHeaders`` that the answer has, by the names in that list.
     var headers: [String: String]
     /// The beginning of the body.
     var body: [UInt8]

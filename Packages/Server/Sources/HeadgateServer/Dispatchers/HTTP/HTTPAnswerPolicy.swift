@@ -19,11 +19,11 @@ struct HTTPAnswerPolicy: Sendable, Equatable {
     /// Statuses that mean that the destination will never accept the events.
     private static let finalStatuses: Set<Int> = [400, 401, 403, 410, 422]
 
-    /// Statuses of a destination that is away or overloaded, and 413, which concerns only the batch's size. They charge
-    /// no attempt (Behaviour D9).
+    /// Statuses of a destination that is unavailable or overloaded, and 413, which concerns only the batch's size. They
+    /// charge no attempt (Behaviour D9).
     private static let unchargedStatuses: Set<Int> = [408, 413, 429, 502, 503, 504]
 
-    /// Returns the meaning of a status other than 2xx.
+    /// Returns the result of an attempt that got a status other than 2xx.
     func refusal(status: Int, retryAfter: Duration? = nil, answer: String? = nil) -> SendResult.Refusal {
         SendResult.Refusal(
             meaning(of: status), cause: "HTTP \(status)",
@@ -31,8 +31,8 @@ struct HTTPAnswerPolicy: Sendable, Equatable {
             isUnauthorized: status == 401, status: status, answer: answer)
     }
 
-    /// Returns the meaning of a proxy's refusal to connect, whatever its status. The destination has said nothing, so
-    /// the events are sent again as after a network error.
+    /// Returns the result of an attempt that a proxy refused to connect, with any status. The destination has not
+    /// answered, so the events are sent again as after a network error.
     static func refusalByProxy(status: Int, retryAfter: Duration?) -> SendResult {
         .noAnswer(cause: "proxy: HTTP \(status)", retryAfter: retryAfter)
     }

@@ -19,7 +19,7 @@ final class HTTPClient {
     private let userAgent: String
     private let noProxy = ProxyExceptions.ofEnvironment.text
     private let sockets = OpenSockets()
-    /// True if a request was added that libcurl has not started.
+    /// True if a request was added and libcurl has not started it yet.
     private var hasNew = false
     private var transfers: [UnsafeMutableRawPointer: HTTPTransfer] = [:]
     /// The handles of requests that succeeded, the latest last.
@@ -33,7 +33,7 @@ final class HTTPClient {
         _ = Self.isPrepared
         ProcessSignals.ignoreWriteSignals()
         multi = curl_multi_init()
-        timer = LoopTimer(on: loop) { [weak self] in self?.timeHasCome() }
+        timer = LoopTimer(on: loop) { [weak self] in self?.deadlineReached() }
         connectToLoop()
         // libcurl's default, four times the current requests, is often too small.
         ccurl_multi_set_long(multi, CURLMOPT_MAXCONNECTS, Self.mostIdleConnections)
@@ -65,8 +65,8 @@ final class HTTPClient {
         return transfer
     }
 
-    /// Ends a request whose time is over. libcurl's own timeout would count time in which the process was stopped, and
-    /// would not check first whether the answer has arrived.
+    /// Ends a request that has timed out. libcurl's own timeout is not used: it would count the time in which the
+    /// process was stopped. It would also end the request without reading an answer that has arrived.
     private func timedOut(_ transfer: HTTPTransfer) {
         guard remove(transfer) else { return }
         let outcome = transfer.outcome(CURLE_OPERATION_TIMEDOUT)
@@ -158,7 +158,7 @@ final class HTTPClient {
     }
 
     /// Continues libcurl after its deadline.
-    private func timeHasCome() {
+    private func deadlineReached() {
         perform(CURL_SOCKET_TIMEOUT, 0)
     }
 
@@ -186,8 +186,8 @@ final class HTTPClient {
     private func setTimer(_ milliseconds: Int) {
         timer?.cancel()
         if milliseconds > 0 { timer?.arm(after: .milliseconds(milliseconds)) }
-        // Each request begins with 0. A timer would fire only in the next millisecond.
-        if milliseconds == 0 { loop.atEndOfTurn { [weak self] in self?.timeHasCome() } }
+        // libcurl asks for a delay of 0 at the start of each request. A timer would fire only in the next millisecond.
+        if milliseconds == 0 { loop.atEndOfTurn { [weak self] in self?.deadlineReached() } }
     }
 
     private static let socketChanged: curl_socket_callback = { _, socket, interest, context, _ in
@@ -264,11 +264,12 @@ private final class SocketWatch {
         Unmanaged<SocketWatch>.fromOpaque(handle!.pointee.data).takeUnretainedValue()
     }
 
-    /// Returns libcurl's bits for an event of libuv. libcurl always reads before it writes. So if a server has answered
-    /// early and closed the connection, the answer is read before the connection counts as lost (Behaviour D6).
+    /// Returns libcurl's bits for an event of libuv. They always include reading, and libcurl reads before it writes.
+    /// So if a server has answered early and closed the connection, the answer is read before the connection counts as
+    /// lost (Behaviour D6).
     ///
-    /// After an error libcurl also writes. If the server has ended its side before the error, reading reports only that
-    /// end, the error stays, and the socket would be reported again and again.
+    /// After an error the bits include writing. If the server ended its side before the error, a read returns only that
+    /// end. The error would stay, and libuv would report the socket again and again.
     private static func bits(_ status: Int32, _ events: Int32) -> Int32 {
         guard status == 0 else { return CURL_CSELECT_IN | CURL_CSELECT_OUT | CURL_CSELECT_ERR }
         let writable = UInt32(events) & UV_WRITABLE.rawValue != 0

@@ -1,6 +1,6 @@
 import HeadgateCore
 
-/// The part in which the kinds of dispatchers over HTTP differ: the body of a request, and the meaning of an answer.
+/// The part in which kinds of dispatchers over HTTP differ: how a request's body is made, and how an answer is judged.
 /// Everything else is in ``HTTPSettings`` and ``HTTPSender``.
 protocol HTTPForm: Sendable, Equatable {
     /// The form in which the dispatcher puts a batch together.
@@ -9,7 +9,8 @@ protocol HTTPForm: Sendable, Equatable {
     var method: HTTPSettings.Method { get }
     /// The `Content-Type` of a body.
     var contentType: String { get }
-    /// Converts a batch's body into the body to send, on a thread of its own; nil if the batch's body is sent as it is.
+    /// Converts a batch's body into the body to send. Called on a separate thread. Nil if the batch's body is sent
+    /// unchanged.
     var conversion: (@Sendable ([UInt8]) -> [UInt8])? { get }
     /// The most bytes of a successful answer that ``outcome(ofSuccess:)`` needs.
     var successLimit: Int { get }

@@ -5,7 +5,8 @@ import HeadgateCore
 /// because setting them all takes longer than sending a small batch.
 final class HTTPHandle {
     let easy: UnsafeMutableRawPointer
-    /// Closes the sockets of the handle's connections. The reference keeps it alive as long as they exist.
+    /// The object that closes the sockets of the handle's connections. The reference keeps it alive as long as the
+    /// handle exists.
     private let sockets: OpenSockets
     /// The target of all requests of the handle.
     let target: HTTPRequest.Target
@@ -16,7 +17,7 @@ final class HTTPHandle {
     private var lines: UnsafeMutablePointer<curl_slist>?
     /// The body that is being sent. libcurl has a pointer to it.
     private var body: [UInt8] = []
-    /// The number of body bytes that libcurl takes in one turn of the loop.
+    /// The number of body bytes that libcurl sends in one turn of the loop.
     private var piece = HTTPHandle.usualPiece
 
     init(to target: HTTPRequest.Target, userAgent: String, noProxy: String, sockets: OpenSockets) {
@@ -39,7 +40,8 @@ final class HTTPHandle {
     /// Sets the options of one request.
     func prepare(_ request: HTTPRequest) {
         for field in request.fields { add(field.line) }
-        // By default libcurl asks the server before each large body, and waits for an answer that few servers give.
+        // By default libcurl sends `Expect: 100-continue` before each large body, and waits for an answer that few
+        // servers send.
         add(request.expectsContinue ? "Expect: 100-continue" : "Expect:")
         set { ccurl_set_list($0, CURLOPT_HTTPHEADER, lines) }
         if target.method == .post { setBody(request.body) }
@@ -112,9 +114,10 @@ final class HTTPHandle {
         }
     }
 
-    /// libcurl's default.
+    /// The usual number of bytes in one turn: libcurl's default.
     private static let usualPiece = 64 * 1024
-    /// For large bodies, because each piece takes a turn. More would take more memory.
+    /// The number of bytes in one turn for large bodies, which would otherwise take many turns. More would take more
+    /// memory.
     private static let largestPiece = 256 * 1024
 
     // MARK: The target

@@ -14,7 +14,7 @@ struct HTTPRequest {
     /// The most bytes of a successful answer, or nil for no limit. The connection is closed at more.
     var longestSuccess: Int?
 
-    /// The destination and the options of a request. Most requests share them with the request before.
+    /// The destination and the options of a request. Consecutive requests of a dispatcher mostly have equal targets.
     struct Target: Equatable {
         /// The complete URL. Its user info is sent as basic authentication.
         var url: String

@@ -32,7 +32,7 @@ final class HTTPSender: Sender {
     /// - Parameters:
     ///   - client: the client that all dispatchers of the service share.
     ///   - reader: reads the files that requests need.
-    ///   - encoder: takes the place of the form's conversion and the settings' compression, if there is one of them.
+    ///   - encoder: replaces the form's conversion and the settings' compression, if the sender has either.
     init(
         _ settings: HTTPSettings, as form: some HTTPForm, client: HTTPClient,
         reader: @escaping RequestFiles.Reader = { SmallFile($0).contents(upTo: $1) },
@@ -165,7 +165,8 @@ struct LostBodies {
     /// The sequence numbers of these batches, from the first to the last event. Halves of a batch lie in its range.
     private var ranges: [ClosedRange<SequenceNumber>] = []
 
-    /// The most entries. All are forgotten at this number: entries of batches whose events expire would stay for ever.
+    /// The most ranges. When there are more, all are forgotten, because ranges of expired events are never removed
+    /// otherwise.
     private static let most = 64
 
     /// Returns true if a batch overlaps a lost batch.
@@ -178,7 +179,7 @@ struct LostBodies {
     mutating func ended(_ batch: Batch, _ outcome: HTTPOutcome) {
         guard let range = LostBodies.range(of: batch) else { return }
         switch outcome {
-        // The server is asked for the halves, too.
+        // The batch is halved. The server is also asked before the bodies of the halves.
         case .answered(let answer) where answer.status == 413 && batch.events.count > 1: break
         case .answered: forget(range)
         case .failed(_, isLost: true):
@@ -189,7 +190,8 @@ struct LostBodies {
         }
     }
 
-    /// Forgets the ranges as far as they are answered. What is behind the answered batch is still to be asked for.
+    /// Removes the answered events from the ranges, with the events before them. Events after the answered batch stay
+    /// in their range.
     private mutating func forget(_ answered: ClosedRange<SequenceNumber>) {
         ranges = ranges.compactMap { range in
             guard range.overlaps(answered) else { return range }

@@ -32,8 +32,8 @@ final class HTTPTransfer {
         handle.setReader(Self.bodyReader, Self.headerReader, Unmanaged.passUnretained(self).toOpaque())
     }
 
-    /// Takes a part of the answer's body. Returns false to end the transfer. A success is read to its end, because an
-    /// incomplete one does not count. Of other answers the beginning is enough.
+    /// Takes a part of the answer's body. Returns false to end the transfer. An answer 2xx is read to its end, because
+    /// an incomplete one is no success. Only the beginning of other answers is needed.
     private func take(_ piece: UnsafeRawBufferPointer) -> Bool {
         received += piece.count
         let room = max(0, mostKept - kept.count)
@@ -85,12 +85,14 @@ final class HTTPTransfer {
         return .failed(cause: cause, isLost: code.isLoss && isBodyUnread)
     }
 
-    /// True if the server need not have read the whole body: libcurl still has a part of it, or the system's buffers may.
+    /// True if the server may not have read the whole request body: libcurl, or the system's buffers, may still hold a
+    /// part of it.
     private var isBodyUnread: Bool {
         ccurl_uploaded(easy) < request.body.count || request.body.count > HTTPTransfer.longestReadBody
     }
 
-    /// The most bytes of a body that a server is assumed to have read when the connection is lost behind the body.
+    /// The most bytes of a body that a server is assumed to have read if the connection is lost after the body was
+    /// sent.
     private static let longestReadBody = 16 << 10
 
     private func answerHeaders(_ origin: Int32) -> [String: String] {

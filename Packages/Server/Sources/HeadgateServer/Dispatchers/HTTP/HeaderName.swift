@@ -1,11 +1,11 @@
 /// The rule for the names of headers.
 enum HeaderName {
-    /// Headers that would let a wrong value split one request into two.
-    private static let ours: Set<String> = ["content-length", "transfer-encoding"]
+    /// Headers that the dispatcher sets itself. A wrong value would let one request be read as two.
+    private static let reserved: Set<String> = ["content-length", "transfer-encoding"]
 
     /// Returns the fault of a name, or nil if the name is valid.
     static func complaint(about name: String) -> String? {
-        if ours.contains(name.lowercased()) { return "is set by the dispatcher itself" }
+        if reserved.contains(name.lowercased()) { return "is set by the dispatcher itself" }
         if !name.isEmpty, name.utf8.allSatisfy(isAllowed) { return nil }
         return "must be a header's name: letters, digits, and none of the separators of HTTP"
     }

@@ -3,9 +3,9 @@ import Glibc
 
 /// The sockets of libcurl's connections, including those that it keeps for later requests.
 ///
-/// Bytes that arrive before a request are no answer to it. Some servers send a 408 on a connection that was idle for
-/// too long, and then close it. libcurl would accept that as the answer to the next request. So an idle connection that
-/// has received bytes is shut down before the next request begins, and libcurl opens another.
+/// Bytes that arrive before a request is sent are not its answer. Some servers send a 408 on a connection that was idle
+/// for too long, and then close it. libcurl would accept that as the answer to the next request. So an idle connection
+/// that has received bytes is shut down before the next request begins, and libcurl opens another.
 final class OpenSockets {
     private var all: Set<curl_socket_t> = []
     /// The sockets with HTTP/2, on which a server may send at any time.

@@ -14,8 +14,8 @@ final class RequestFiles: @unchecked Sendable {
     private let loop: EventLoop
     private let thread: EventLoop
     private let reader: Reader
-    /// The requests that the thread reads for now, and the requests that came later. The later ones get what is read
-    /// after they came.
+    /// The requests for which the thread is reading now. Requests that come later wait for the next reading, so that
+    /// they get current contents.
     private var reading: [Waiter] = []
     private var waiting: [Waiter] = []
     private var isClosed = false
@@ -34,7 +34,7 @@ final class RequestFiles: @unchecked Sendable {
         close()
     }
 
-    /// A request that waits for the files, until they are read or its time is over.
+    /// A request that waits for the files until they are read or its time limit passes.
     private final class Waiter {
         private var timer: LoopTimer?
         private var then: ((Contents?) -> Void)?
@@ -52,7 +52,7 @@ final class RequestFiles: @unchecked Sendable {
         }
     }
 
-    /// Reads all files. Calls `then` on the loop after this method returns, with nil if the time is over before.
+    /// Reads all files. Calls `then` on the loop after this method returns, with nil if the time limit passes first.
     func read(within longest: Duration, then: @escaping (Contents?) -> Void) {
         waiting.append(Waiter(on: loop, for: longest, then))
         readNext()

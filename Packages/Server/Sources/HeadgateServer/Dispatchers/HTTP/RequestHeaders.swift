@@ -65,8 +65,8 @@ extension HTTPSettings.Header {
         }
     }
 
-    /// Returns a member of the board's output. The ActivationGate stays closed without it, but a batch may have been
-    /// taken just before the settings asked for it.
+    /// Returns a member of the board's output. The activation barrier stays closed without it, but a batch may have
+    /// been taken just before the settings required it.
     private func outputValue(_ member: String, _ output: DataObject) throws(HeaderFault) -> String {
         guard let text = output.outputText(member) else {
             throw HeaderFault(header: name, fault: "the board's output has no member `\(member)`")

@@ -1,9 +1,10 @@
 import CKafka
 import HeadgateCore
 
-/// The outcome of an event by its delivery report: the table of Behaviour D3 and D9 for destinations of kind `kafka`.
+/// The outcome of an event, derived from its delivery report by the tables of Behaviour D3 and D9 for destinations of
+/// kind `kafka`.
 ///
-/// Its causes are fixed texts, whatever a broker says, so they contain no secret (Behaviour X4).
+/// The causes are fixed texts and contain nothing that a broker sends, so they contain no secret (Behaviour X4).
 struct KafkaAnswer: Equatable {
     let report: KafkaFlights.Report
 
@@ -19,7 +20,7 @@ struct KafkaAnswer: Equatable {
         // Brokers before 2.4 also report this for an event without a key in a compacted topic.
         case RD_KAFKA_RESP_ERR_INVALID_MSG:
             report = .refused(.retry(cause: "Kafka: the broker reports the event as damaged", charged: true))
-        // The other messages or the connections report the cause.
+        // Another message or a connection reports the cause.
         case RD_KAFKA_RESP_ERR__PURGE_QUEUE, RD_KAFKA_RESP_ERR__PURGE_INFLIGHT, RD_KAFKA_RESP_ERR__FATAL:
             report = .failed(cause: nil)
         default: report = .failed(cause: error.cause)

@@ -26,7 +26,7 @@ extension KafkaSettings {
             // A message outlives a timeout: only the producer can repeat it so that brokers recognise it.
             ("message.timeout.ms", "0"),
             ("request.timeout.ms", "30000"),
-            // Less than the timeout, so that the error is reported before.
+            // Less than the timeout, so that the error is reported before the batch times out.
             ("topic.metadata.propagation.max.ms", "\(min(timeout / 2, 5_000))"),
             ("socket.connection.setup.timeout.ms", "\(min(max(1_000, connectTimeout.wholeMilliseconds), 0x7FFF_FFFF))"),
             ("socket.keepalive.enable", "true"),
@@ -34,7 +34,7 @@ extension KafkaSettings {
             ("message.max.bytes", "1000000000"),
             // The producer may have the most events in flight, and as many of earlier flights that were dropped.
             ("queue.buffering.max.messages", "\(2 * max(1, mostEvents))"),
-            // Half a millisecond is enough to fill a set: while an answer is awaited, sets grow by themselves.
+            // Half a millisecond is enough to fill a set: sets also grow while the producer waits for an answer.
             ("linger.ms", "0.5"),
             // The partitioner of Kafka's own producers, so that events of one key from any producer share a partition.
             ("partitioner", "murmur2_random"),

@@ -30,7 +30,7 @@ struct KafkaFlights {
         let report: Report
     }
 
-    /// The effects of a fact.
+    /// The effects of a change, which the caller carries out.
     struct Outcome: Equatable {
         /// The flights that have ended.
         var ended: [MessageFlights.Ended] = []
@@ -49,7 +49,7 @@ struct KafkaFlights {
         var outcomes: BatchOutcomes
     }
 
-    /// An event that waits to be produced.
+    /// An event that is not produced yet.
     private struct Waiting {
         let position: Position
         let isSuspect: Bool
@@ -131,7 +131,7 @@ struct KafkaFlights {
     /// The messages that were returned since the producer last had none.
     private var returned: [Returned] = []
     private var lastMessage: Message = 0
-    /// The most messages that the producer may have while the refused event is searched, or nil for no limit.
+    /// The most messages that the producer may have during the search for the refused event, or nil for no limit.
     private var limit: Int?
     /// True if the producer has as many messages as the limit allows. All must be reported before others follow.
     private var isRoundFull = false
@@ -160,7 +160,7 @@ struct KafkaFlights {
             }
         }
         flights[number] = flight
-        return Outcome(ended: over(number), mayProduce: mayProduce)
+        return Outcome(ended: endIfComplete(number), mayProduce: mayProduce)
     }
 
     /// Returns the batch of a flight, or nil if the flight has ended.
@@ -179,7 +179,8 @@ struct KafkaFlights {
         return outcome
     }
 
-    /// Ends a flight with the outcomes of its events so far. The producer keeps its messages.
+    /// Ends a flight with the outcomes of its events so far. Events without an outcome are sent again. The producer
+    /// keeps the flight's messages.
     private mutating func fail(_ number: Int, _ cause: String) -> MessageFlights.Ended? {
         guard let flight = flights.removeValue(forKey: number) else { return nil }
         for message in sent.numbers {
@@ -196,10 +197,10 @@ struct KafkaFlights {
         return MessageFlights.Ended(number: number, result: flight.outcomes.result(cause: cause))
     }
 
-    /// Returns all events that were not produced yet for another attempt, because there is no producer.
+    /// Returns all events that were not produced yet to the dispatcher, for another attempt.
     ///
-    /// Their flights end, even if the producer has messages of them. The dispatcher must hear of the returned events
-    /// before it sends later ones. A message that is alone stays alone until its report.
+    /// Their flights end, even if the producer has messages of them. The returned events must be reported to the
+    /// dispatcher before it sends later ones. A message that is alone stays alone until its report.
     mutating func failWaiting(_ cause: String) -> Outcome {
         let positions = waiting[nextWaiting...].map(\.position)
         (waiting, nextWaiting, limit) = ([], 0, nil)
@@ -320,7 +321,8 @@ struct KafkaFlights {
         return outcome
     }
 
-    /// Handles the returned messages once the producer has none.
+    /// Handles the returned messages once the producer has no message: limits the messages and produces the events
+    /// again, or returns the events to the dispatcher.
     private mutating func drained() -> [MessageFlights.Ended] {
         isRoundFull = false
         let back = returned.sorted { $0.message < $1.message }
@@ -339,14 +341,15 @@ struct KafkaFlights {
         return []
     }
 
-    /// Raises the limit after a round in which all messages were stored or judged alone. It ends the limit when no
-    /// event is suspected.
+    /// Raises the limit after a round in which all messages were stored or judged alone. Removes the limit when no
+    /// suspected event waits.
     private mutating func widen() {
         guard let limit else { return }
         self.limit = waiting[nextWaiting...].contains(where: \.isSuspect) ? limit * 2 : nil
     }
 
-    /// Returns all events of the returned messages for another attempt, and all events that wait behind them.
+    /// Returns all events of the returned messages, and all events that wait behind them, to the dispatcher for another
+    /// attempt.
     private mutating func fail(_ back: [Returned]) -> [MessageFlights.Ended] {
         let cause = back.lazy.compactMap(\.report.cause).first ?? "Kafka: cancelled"
         var ended: [MessageFlights.Ended] = []
@@ -361,17 +364,17 @@ struct KafkaFlights {
         guard let flight = flights.index(forKey: position.flight), flights.values[flight].outcomes.lacks(position.index)
         else { return [] }
         flights.values[flight].outcomes.note(outcome, of: position.index)
-        return flights.values[flight].outcomes.open == 0 ? over(position.flight) : []
+        return flights.values[flight].outcomes.open == 0 ? endIfComplete(position.flight) : []
     }
 
     /// Ends a flight if all its events have outcomes.
     /// - Returns: the ended flight, or an empty array.
-    private mutating func over(_ number: Int) -> [MessageFlights.Ended] {
+    private mutating func endIfComplete(_ number: Int) -> [MessageFlights.Ended] {
         guard flights[number]?.outcomes.open == 0, let flight = flights.removeValue(forKey: number) else { return [] }
         return [MessageFlights.Ended(number: number, result: flight.outcomes.result())]
     }
 
-    /// The number of parts, at least, in which a refused set is produced again.
+    /// The minimum number of parts in which a refused set is produced again.
     private static let parts = 8
 }
 

@@ -8,8 +8,9 @@ final class KafkaLink: FlightAccount {
         var flights = KafkaFlights()
         /// The receiver of the present producer's reports. Reports of an earlier producer about itself are ignored.
         var present: ObjectIdentifier?
-        /// The ended flights that returned events and that the dispatcher has not heard of, with their causes. Batches
-        /// that it sends meanwhile are returned too, because they must not overtake those events (Behaviour Q2).
+        /// The ended flights that returned events and are not yet reported to the dispatcher, with their causes.
+        /// Batches that the dispatcher sends meanwhile are returned too, because they must not overtake those events
+        /// (Behaviour Q2).
         var unreported: [Int: String] = [:]
         /// The flights that ended when they began.
         var ended: [MessageFlights.Ended] = []
@@ -19,10 +20,10 @@ final class KafkaLink: FlightAccount {
         var doubtsTopic = false
         /// True if a flight timed out while brokers refused this producer. A new producer then reads its files again.
         var isStuck = false
-        /// Produces the events that may be produced by now.
+        /// Called when further events may be produced.
         var publish: (@Sendable () -> Void)?
 
-        /// Returns reports, with the known problem as their cause if they have none.
+        /// Returns the reports. Reports without a cause get the last known problem as their cause.
         mutating func explained(_ reports: KafkaFlights.Reports) -> KafkaFlights.Reports {
             switch reports.report {
             case .stored:
@@ -120,7 +121,7 @@ final class KafkaLink: FlightAccount {
     /// True if the producer must be dropped with its messages.
     var isStuck: Bool { state.withLock { $0.isStuck } }
 
-    /// Notes that the producer was dropped, and reports no more.
+    /// Records that the producer was dropped, and that no more reports come.
     func dropAll() {
         change { state in
             state.isStuck = false

@@ -51,8 +51,8 @@ private final class KafkaProducer: MessagePublisher, @unchecked Sendable {
         if link.takeDoubtOfTopic() { examineTopic() }
     }
 
-    /// Requests the topic's state, and notes its error. librdkafka reports such an error of no message: it waits until the
-    /// topic is there and may be described.
+    /// Requests the topic's metadata, and records its error. librdkafka does not report such an error for messages:
+    /// they wait until the topic exists and may be described.
     private func examineTopic() {
         guard let producer, let topic, let reports else { return }
         let timeLimit = min(settings.timeout.wholeMilliseconds / 2, Self.longestTimeLimit)
@@ -66,13 +66,13 @@ private final class KafkaProducer: MessagePublisher, @unchecked Sendable {
         link.note(KafkaFailure(error, ""), of: reports)
     }
 
-    /// The longest wait for the topic's state, in milliseconds.
+    /// The longest wait for the topic's metadata, in milliseconds.
     private static let longestTimeLimit: Int64 = 1_000
 
     /// The most events that are taken at once. Each take costs a lock.
     private static let mostTaken = 256
 
-    /// Destroys the producer with its messages. Another can be made after this.
+    /// Destroys the producer with its messages. The next event that is produced creates another.
     func close() {
         guard let producer else { return }
         // The messages are dropped without a report, because no flight waits for them.
@@ -121,7 +121,7 @@ private final class KafkaProducer: MessagePublisher, @unchecked Sendable {
         message.id?.add("id", to: headers)
         message.name?.add("event", to: headers)
         message.time?.add("time", to: headers)
-        // The number of the message takes the place of a pointer, which is never followed.
+        // The number of the message is passed as a pointer, which is never dereferenced.
         let opaque = UnsafeMutableRawPointer(bitPattern: number)
         let error = headgate_kafka_produce(
             producer, topic, message.key?.baseAddress, message.key?.count ?? 0, json.baseAddress, json.count, headers,

@@ -43,7 +43,7 @@ final class KafkaReports: Sendable {
         }
     }
 
-    /// Starts the reports of a new producer.
+    /// Lets librdkafka's background thread deliver the reports of a new producer.
     func begin(_ producer: OpaquePointer) {
         let (main, background) = (rd_kafka_queue_get_main(producer), rd_kafka_queue_get_background(producer))
         rd_kafka_queue_forward(main, background)
@@ -51,8 +51,8 @@ final class KafkaReports: Sendable {
         rd_kafka_queue_destroy(background)
     }
 
-    /// Notes that librdkafka has ended the producer. It does so before it reports the messages that leave a gap, and
-    /// their events must not go to this producer again.
+    /// Checks whether librdkafka has ended the producer, and records it. librdkafka ends the producer before it reports
+    /// the messages that leave a gap. Their events must not go to this producer again.
     func noteEnd(of producer: OpaquePointer) {
         guard rd_kafka_fatal_error(producer, nil, 0) != RD_KAFKA_RESP_ERR_NO_ERROR else { return }
         state.withLock { $0.isFatal = true }
@@ -60,8 +60,8 @@ final class KafkaReports: Sendable {
     }
 
     /// Takes messages back before the next set of a partition is written, if the set before it leaves a gap. An ended
-    /// producer goes on writing, and a broker that does not know it in the partition would store that set. Each partition
-    /// takes them back by itself, because their brokers have threads of their own.
+    /// producer goes on writing, and a broker that does not know it in the partition would store that set. Each
+    /// partition takes messages back for itself, because each broker has its own thread.
     private func failed(in partition: Int32, of producer: OpaquePointer) {
         noteEnd(of: producer)
         guard state.withLock({ $0.isFatal && $0.refused.insert(partition).inserted }) else { return }
@@ -160,9 +160,9 @@ struct KafkaFailure: Equatable {
         }
     }
 
-    /// The length that the text "HTTP" would be.
+    /// librdkafka's text when it reads the bytes "HTTP" as a length.
     private static let httpLength = "Invalid response size \(0x4854_5450)"
-    /// The lengths that alerts of TLS 1.0 to 1.3 would be.
+    /// librdkafka's texts when it reads alerts of TLS 1.0 to 1.3 as lengths.
     private static let alertLengths = (0...4).map { "Invalid response size \(0x1503_0000 + $0 << 8)" }
 
     /// Returns the cause of a TLS error. librdkafka does not distinguish a wrong host name from an untrusted

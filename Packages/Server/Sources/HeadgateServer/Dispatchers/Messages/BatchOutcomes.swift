@@ -1,6 +1,6 @@
 import HeadgateCore
 
-/// The outcomes of a batch's events so far. Nearly all of them are deliveries, so that only the others are stored one by
+/// The outcomes of a batch's events so far. Nearly all events are delivered, so only other outcomes are stored one by
 /// one. A pure value.
 struct BatchOutcomes {
     private var isKnown: [Bool]
@@ -14,12 +14,12 @@ struct BatchOutcomes {
         open = events
     }
 
-    /// Returns true if there is such an event, and it has no outcome.
+    /// Returns true if the batch has an event at this index, and the event has no outcome.
     func lacks(_ event: Int) -> Bool {
         isKnown.indices.contains(event) && !isKnown[event]
     }
 
-    /// Notes the outcome of an event that has none.
+    /// Records the outcome of an event that has none.
     mutating func note(_ outcome: EventOutcome, of event: Int) {
         isKnown[event] = true
         open -= 1

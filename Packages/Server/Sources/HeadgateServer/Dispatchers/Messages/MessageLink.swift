@@ -1,7 +1,7 @@
 import HeadgateCore
 import HeadgateTransport
 
-/// The flights of a sender, which it shares with the threads that publish.
+/// The batches in flight (flights) of a sender. The sender and the threads that publish share them.
 protocol FlightAccount: Sendable {
     /// Begins a flight with a batch.
     func begin(_ flight: Int, _ batch: Batch)
@@ -9,7 +9,7 @@ protocol FlightAccount: Sendable {
     func end(_ flight: Int, cause: String)
     /// Drops all flights without a report.
     func forgetFlights()
-    /// Notes that the dispatcher is about to hear that a flight has ended.
+    /// Records that the end of a flight is about to be reported to the dispatcher.
     func willEnd(_ flight: Int)
 }
 
@@ -18,12 +18,12 @@ extension FlightAccount {
 }
 
 /// The state that a sender, its publishing thread and the library's threads share: the flights, and the condition of
-/// the destination. A batch crosses to the loop once, when its last event has an outcome.
+/// the destination. The loop gets each batch's result once, when the last event has an outcome.
 final class MessageLink: FlightAccount {
     private struct State {
         var flights = MessageFlights()
         var isReady = false
-        /// Publishes the events of a flight that may be published by now.
+        /// Called when further events of a flight may be published.
         var publish: (@Sendable (Int) -> Void)?
     }
 
@@ -88,7 +88,7 @@ final class MessageLink: FlightAccount {
         state.withLock { $0.flights.removeAll() }
     }
 
-    /// True if the destination was found ready, and no failure has come since.
+    /// True if the destination was found ready, and no failure was reported since.
     var isReady: Bool {
         get { state.withLock { $0.isReady } }
         set { state.withLock { $0.isReady = newValue } }

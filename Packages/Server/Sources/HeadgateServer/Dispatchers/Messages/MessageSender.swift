@@ -32,8 +32,8 @@ final class MessageSender: Sender, @unchecked Sendable {
 
     /// Makes a sender.
     /// - Parameters:
-    ///   - keepsOrder: true if the destination keeps the order of publishing, whatever fails.
-    ///   - judge: returns the result of a batch for the outcomes of its events.
+    ///   - keepsOrder: true if the destination keeps the order of publishing even after failures.
+    ///   - judge: replaces the result of a batch, for example by a pause; returns it unchanged by default.
     ///   - connect: makes the flights and the publisher. The flights call the closure on any thread when a flight ends.
     init(
         timeout: Duration, on scheduler: any Scheduler, keepsOrder: Bool,

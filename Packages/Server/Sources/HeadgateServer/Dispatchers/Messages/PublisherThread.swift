@@ -1,7 +1,8 @@
 import HeadgateCore
 import HeadgateTransport
 
-/// Calls a library that may block on a thread of its own, so that it delays neither the loop nor other dispatchers.
+/// A publisher that calls another publisher on its own thread. The publisher's library may block, and must delay
+/// neither the loop nor other dispatchers.
 final class PublisherThread<Publisher: MessagePublisher>: MessagePublisher {
     private let thread: EventLoop
     private let publisher: Publisher

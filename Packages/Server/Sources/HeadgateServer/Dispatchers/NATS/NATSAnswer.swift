@@ -1,9 +1,10 @@
 import CNATS
 import HeadgateCore
 
-/// The outcome of a message by the stream's answer: the table of Behaviour D3 for destinations of kind `nats`.
+/// The outcome of a message, derived from the stream's answer by the table of Behaviour D3 for destinations of kind
+/// `nats`.
 ///
-/// Its causes are fixed texts, whatever a server says, so they contain no secret (Behaviour X4).
+/// The causes are fixed texts and contain nothing that a server sends, so they contain no secret (Behaviour X4).
 struct NATSAnswer: Equatable {
     var outcome: EventOutcome
     /// True if the stream may be gone.

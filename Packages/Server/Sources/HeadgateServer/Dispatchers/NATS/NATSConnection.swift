@@ -17,13 +17,13 @@ extension MessageSender {
 final class NATSConnection: MessagePublisher, @unchecked Sendable {
     private let settings: NATSSettings
     private let link: MessageLink
-    /// The number of the present connection's reports.
+    /// The number under which ``NATSReports`` has the present connection, or 0 without a connection.
     private var number: UInt = 0
     private var connection: OpaquePointer?
     private var acknowledgements: OpaquePointer?
-    /// The beginning of the subjects to which the stream sends acknowledgements.
+    /// The prefix of the subjects to which the stream sends acknowledgements.
     private var inbox: [UInt8] = []
-    /// Texts of a message, each with a NUL at its end. They are kept for their memory.
+    /// The texts of the last message, each with a NUL at its end. The next message reuses their memory.
     private var (replySubject, messageID): ([UInt8], [UInt8]) = ([], [])
 
     init(_ settings: NATSSettings, link: MessageLink) {
@@ -49,7 +49,7 @@ final class NATSConnection: MessagePublisher, @unchecked Sendable {
     /// The most events that are taken at once. Each take costs a lock.
     private static let mostTaken = 64
 
-    /// Closes the connection. Another can be made after this.
+    /// Closes the connection. The next event that is published opens another.
     func close() {
         NATSReports.remove(number)
         natsSubscription_Destroy(acknowledgements)

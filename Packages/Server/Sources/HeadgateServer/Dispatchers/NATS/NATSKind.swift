@@ -72,7 +72,7 @@ extension SettingsReader {
 
 /// The settings of a dispatcher of kind `nats`, beyond those that all kinds have (Behaviour K4).
 struct NATSSettings: Sendable, Equatable {
-    /// Some servers of the cluster. Any of them is enough.
+    /// One or more servers of the cluster. One that can be reached is enough.
     var servers: [NATSServer]
     /// The subject of all events.
     var subject: String
@@ -80,7 +80,7 @@ struct NATSSettings: Sendable, Equatable {
     var stream: String?
     /// True if a missing stream is created.
     var createStream = false
-    /// The value by which the stream recognises an event.
+    /// The value by which the stream recognises an event that is sent again.
     var messageID = MessageID.dispatch
     /// The file with a user's JWT and key, or nil.
     var credentialsFile: String?
@@ -104,7 +104,7 @@ struct NATSSettings: Sendable, Equatable {
         func append(of event: Batch.Event, in batch: Batch, to text: inout [UInt8]) {
             switch self {
             case .dispatch: batch.appendDeduplicationKey(of: event, to: &text)
-            // IDs may have any characters, and headers may not.
+            // An ID may contain characters that headers may not contain.
             case .event: text.append(contentsOf: PercentEncoding.header(event.plainId).utf8)
             }
         }

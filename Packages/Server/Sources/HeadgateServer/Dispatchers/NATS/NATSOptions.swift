@@ -76,8 +76,8 @@ final class NATSOptions {
         NATSReports.reports(closure)?.link.endSent(cause: NATS_CONNECTION_DISCONNECTED.cause)
     }
 
-    /// Ends the flights in flight if a server refuses a subject. The server's text varies, and no acknowledgement
-    /// follows.
+    /// Ends the batches in flight if a server refuses a subject, because no acknowledgement follows. The server's text
+    /// varies.
     private static let onError: natsErrHandler = { _, _, status, closure in
         guard status == NATS_NOT_PERMITTED else { return }
         NATSReports.reports(closure)?.link.endSent(cause: status.cause)
@@ -91,8 +91,8 @@ final class NATSOptions {
 
 /// The libnats library, which the whole process shares.
 enum NATSLibrary {
-    /// Opens the library once. False if it can start no threads. Opening changes the process's handling of SIGPIPE,
-    /// which is restored here.
+    /// True if the library is open; false if it can start no threads. The first read opens it. Opening changes the
+    /// process's handling of SIGPIPE, which is restored here.
     static let isOpen: Bool = {
         let former = signal(SIGPIPE, SIG_IGN)
         let status = nats_Open(-1)

@@ -36,7 +36,7 @@ final class NATSReports: @unchecked Sendable {
 
     private static let registry = Guarded(Registry())
 
-    /// Makes a connection's reports reach a link.
+    /// Registers a link as the receiver of a new connection's reports.
     /// - Returns: the number of the connection.
     static func add(_ link: MessageLink) -> UInt {
         registry.withLock { registry in
@@ -51,12 +51,12 @@ final class NATSReports: @unchecked Sendable {
         registry.withLock { $0.reports[number] = nil }
     }
 
-    /// Returns the reports of a number that ``closure(of:)`` made a pointer, or nil if they were removed.
+    /// Returns the reports whose number ``closure(of:)`` has converted into this pointer, or nil if they were removed.
     static func reports(_ closure: UnsafeMutableRawPointer?) -> NATSReports? {
         registry.withLock { $0.reports[UInt(bitPattern: closure)] }
     }
 
-    /// Returns a number in the form of a pointer, which is never followed.
+    /// Converts a number into a pointer, which is never dereferenced.
     static func closure(of number: UInt) -> UnsafeMutableRawPointer? {
         UnsafeMutableRawPointer(bitPattern: number)
     }
@@ -91,14 +91,14 @@ extension NATSAnswer {
 }
 
 extension MessageFlights.Message {
-    /// Appends the message's part of the subject of its acknowledgement.
+    /// Appends the flight and the event of the message, which form the end of its acknowledgement's subject.
     func appendSubject(to subject: inout [UInt8]) {
         subject.append(contentsOf: String(flight).utf8)
         subject.append(UInt8(ascii: "."))
         subject.append(contentsOf: String(event).utf8)
     }
 
-    /// Reads the message from the end of its acknowledgement's subject; nil if it names none.
+    /// Reads the message from the end of its acknowledgement's subject. Returns nil if the subject names no message.
     init?(subject: UnsafeRawBufferPointer) {
         let parts = subject.split(separator: UInt8(ascii: "."))
         guard parts.count > 2, let flight = MessageFlights.Message.number(parts[parts.count - 2]),

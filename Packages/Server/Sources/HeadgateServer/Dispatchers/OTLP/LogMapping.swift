@@ -1,19 +1,19 @@
 import HeadgateCore
 import HeadgateData
 
-/// The way in which events become OpenTelemetry log records (Behaviour K7, Docs/Guides/OTLP.md). A pure value.
+/// The rules by which events become OpenTelemetry log records (Behaviour K7, Docs/Guides/OTLP.md). A pure value.
 struct LogMapping: Sendable, Equatable {
-    /// The resource's attributes from the settings. They take the place of those from the event's context.
+    /// The resource's attributes from the settings. They override attributes of the same name from the event's context.
     var resource = DataObject()
     /// The name of the instrumentation scope.
     var scopeName = "headgate"
-    /// The path of the severity.
+    /// The path of the event's value that becomes the severity.
     var severity: EventPath = "data.level"
-    /// The path of the body.
+    /// The path of the event's value that becomes the body.
     var body: EventPath = "data.message"
 
-    /// Returns the log records of some events. Neighbours with the same context share a resource, so that records keep
-    /// their order.
+    /// Returns the log records of some events. Only consecutive events with the same context share a resource, so that
+    /// records keep their order.
     func logs(of events: [DataObject]) -> [ResourceLogs] {
         var logs: [ResourceLogs] = []
         var context: DataItem?
@@ -32,7 +32,7 @@ struct LogMapping: Sendable, Equatable {
         var record = LogRecord(eventName: event.get(key: "event") ?? "")
         record.time = event.moment("time")
         record.observedTime = event.moment("received_at")
-        // A value that is no severity stays an attribute.
+        // A value that is not a severity stays among the attributes.
         record.severity = event.take(severity, as: LogSeverity.init) ?? LogSeverity()
         record.body = event.take(body) { $0 }
         var data: DataObject = event.get(key: "data") ?? DataObject()
@@ -57,7 +57,7 @@ struct LogMapping: Sendable, Equatable {
             }
         }
         for (name, value) in resource { attributes[name] = value }
-        // OpenTelemetry requires a name.
+        // OpenTelemetry requires `service.name`.
         if attributes["service.name"] == nil { attributes["service.name"] = "unknown_service" }
         return attributes
     }
@@ -82,9 +82,9 @@ struct LogRecord: Equatable {
     let eventName: String
     var body: DataItem?
     var attributes = DataObject()
-    /// 16 bytes, or none.
+    /// The trace's ID: 16 bytes, or empty if there is none.
     var traceID: [UInt8] = []
-    /// 8 bytes, or none.
+    /// The span's ID: 8 bytes, or empty if there is none.
     var spanID: [UInt8] = []
 
     init(eventName: String) {
@@ -111,7 +111,7 @@ struct LogSeverity: Equatable {
         }
     }
 
-    /// The numbers of usual words, as OpenTelemetry maps those of syslog and other systems.
+    /// The severity numbers of common level names, by OpenTelemetry's mapping of syslog and other systems.
     private static let numbers: [String: UInt64] = [
         "trace": 1, "debug": 5, "info": 9, "information": 9, "informational": 9, "notice": 10, "warn": 13,
         "warning": 13,
@@ -155,8 +155,8 @@ extension DataObject {
         return first.get(as: DataObject.self)?.value(at: Array(names.dropFirst()))
     }
 
-    /// Removes a member that is a number of bytes in hexadecimal digits, and returns the bytes. Leaves any other value,
-    /// and returns nothing.
+    /// Removes a member whose value is `count` bytes in hexadecimal digits, and returns the bytes. Keeps any other
+    /// value, and returns an empty array.
     fileprivate mutating func takeBytes(_ name: String, _ count: Int) -> [UInt8] {
         guard let text: String = get(key: name), text.utf8.count == 2 * count, let bytes = Hexadecimal.bytes(text),
             bytes.contains(where: { $0 > 0 })

@@ -49,7 +49,7 @@ extension JSONWriter {
 
     private mutating func record(_ record: LogRecord) {
         beginObject()
-        // JSON of protobuf writes 64-bit numbers as strings.
+        // Protobuf's JSON encoding writes 64-bit numbers as strings.
         if record.time > 0 { member("timeUnixNano", String(record.time)) }
         if record.observedTime > 0 { member("observedTimeUnixNano", String(record.observedTime)) }
         if record.severity.number > 0 { member("severityNumber", record.severity.number) }
@@ -117,7 +117,7 @@ extension JSONWriter {
 enum LogNumber: Equatable {
     case whole(Int64)
     case fraction(Double)
-    /// A number that fits neither, with all its digits.
+    /// The digits of a number that fits neither type.
     case text(String)
 
     init(_ number: DataNumber) {
@@ -132,7 +132,8 @@ enum LogNumber: Equatable {
 }
 
 extension [UInt8] {
-    /// The bytes in hexadecimal digits, in lower case. OTLP writes ids so, unlike other bytes in JSON of protobuf.
+    /// The bytes in hexadecimal digits, in lower case. OTLP writes IDs in this form, although protobuf's JSON encoding
+    /// has Base64 for bytes.
     fileprivate var hexadecimal: String {
         let digits = Array("0123456789abcdef".utf8)
         return String(decoding: flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)

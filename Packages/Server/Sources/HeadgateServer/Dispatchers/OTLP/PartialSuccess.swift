@@ -27,7 +27,7 @@ struct PartialSuccess: Equatable {
         let scanner = JSONScanner()
         let answer: DataItem? = body.withUnsafeBytes { (try? scanner.scan($0))?.item }
         guard let partial: DataObject = answer?.get(as: DataObject.self)?.get(key: "partialSuccess") else { return }
-        // JSON of protobuf writes 64-bit numbers as strings, and readers accept both forms.
+        // Protobuf's JSON encoding writes 64-bit numbers as strings, and readers accept both forms.
         rejected =
             partial.get(key: "rejectedLogRecords") ?? partial.get(key: "rejectedLogRecords").flatMap { Int($0) } ?? 0
         message = partial.get(key: "errorMessage") ?? ""

@@ -1,5 +1,5 @@
-/// Writes a protobuf message. OTLP's request for logs needs one message in four wire types, so no compiler for protobuf,
-/// and no library with generated code, is worth its weight.
+/// Writes a protobuf message. OTLP's request for logs needs one message in four wire types, so it needs neither a
+/// protobuf compiler nor a library with generated code.
 struct ProtobufWriter {
     private(set) var bytes: [UInt8] = []
 
@@ -39,7 +39,7 @@ struct ProtobufWriter {
         append(field << 3 | type.rawValue)
     }
 
-    /// Appends a number in groups of seven bits, the lowest first.
+    /// Appends a number as a varint: in groups of seven bits, the lowest first.
     private mutating func append(_ value: UInt64) {
         var rest = value
         while rest >= 0x80 {
@@ -50,12 +50,12 @@ struct ProtobufWriter {
     }
 }
 
-/// Reads single fields of a protobuf message. Of a field that comes more than once, the last value counts.
+/// Reads single fields of a protobuf message. If a field repeats, the last value counts.
 struct ProtobufReader {
     private var numbers: [UInt64: UInt64] = [:]
     private var texts: [UInt64: [UInt8]] = [:]
 
-    /// Reads a message up to its end or to the first byte that fits no message.
+    /// Reads a message up to its end, or up to the first malformed field.
     init(_ message: [UInt8]) {
         var rest = message[...]
         while let tag = rest.varint(), read(tag >> 3, type: tag & 7, &rest) {}
@@ -67,7 +67,7 @@ struct ProtobufReader {
     /// Returns the value of a string, of bytes, or of a message, or nil if it is absent.
     func bytes(of field: UInt64) -> [UInt8]? { texts[field] }
 
-    /// Reads a value. Returns false at the end of what can be read.
+    /// Reads the value of a field. Returns false if the value is malformed or incomplete.
     private mutating func read(_ field: UInt64, type: UInt64, _ rest: inout ArraySlice<UInt8>) -> Bool {
         switch type {
         case 0:

@@ -4,7 +4,7 @@ import HeadgateWire
 
 /// Reads a worker's answer to `dispatch` (Protocol, Server to client).
 enum WorkerAnswer {
-    /// A worker's outcome of one event.
+    /// The word by which a worker reports the outcome of one event.
     enum Word: String, CaseIterable {
         case delivered
         case retry
@@ -19,8 +19,8 @@ enum WorkerAnswer {
         }
     }
 
-    /// An answer that breaks the protocol. All events are sent again, because counting some as delivered might lose
-    /// them.
+    /// An answer that breaks the protocol. All events of the batch are sent again, because counting some as delivered
+    /// might lose them.
     private struct Malformed: Error {
         let message: String
     }

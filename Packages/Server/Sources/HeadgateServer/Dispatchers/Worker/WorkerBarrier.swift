@@ -1,7 +1,8 @@
 import HeadgateCore
 
-/// A barrier that is closed while a dispatcher of kind `worker` has no worker. Each such dispatcher has one, and it is
-/// never flushable. As a barrier it appears in every list, with the reason why nothing is sent (Behaviour B10).
+/// A barrier that is closed while a dispatcher of kind `worker` has no worker. Each such dispatcher has one
+/// WorkerBarrier, which is never flushable. Lists of barriers show it with the reason why no event is sent (Behaviour
+/// B10).
 final class WorkerBarrier: DescribedBarrier {
     static let kind = "WorkerBarrier"
 

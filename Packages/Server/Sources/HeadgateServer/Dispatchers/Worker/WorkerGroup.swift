@@ -7,7 +7,7 @@ final class WorkerGroup {
     let dispatcher: String
     let barrier = WorkerBarrier()
 
-    // Unowned: the gate owns the senders, and they own this.
+    // Unowned: the gate owns the senders, which own this group.
     private unowned let gate: Headgate
     private let log: Log
     private var pool: WorkerPool
@@ -46,7 +46,7 @@ final class WorkerGroup {
 
     // MARK: Subscribers
 
-    /// Adds a client as a worker, or changes its numbers.
+    /// Adds a client as a worker, or changes its credit and the most events of its batches.
     func subscribe(_ session: Session, credit: Int, mostEvents: Int) {
         sessions[session.number] = session
         pool.subscribed(session.number, credit: credit, mostEvents: mostEvents)
@@ -70,7 +70,7 @@ final class WorkerGroup {
         proceed()
     }
 
-    /// Notes that a client has read all its output.
+    /// Notes that a client has read all its output, so that it may get batches again.
     func drained(_ subscriber: WorkerPool.Subscriber) {
         if pool.drained(subscriber) { proceed() }
     }
@@ -93,7 +93,7 @@ final class WorkerGroup {
 
     // MARK: Effects
 
-    /// Carries out the orders of the last fact, after which there may be room for more batches.
+    /// Carries out the pool's pending orders. Then tells the dispatcher that there may be room for more batches.
     private func proceed() {
         carryOut()
         gate.dispatchers.destinationHasRoom(dispatcher)
@@ -105,7 +105,8 @@ final class WorkerGroup {
         if barrier.set(causeOfBlock) { gate.barriersChanged() }
     }
 
-    /// The reason why no worker can take a batch even after its present ones, or nil if one can.
+    /// The reason why no worker takes batches, not even once its present batches are settled, or nil if some worker
+    /// does.
     private var causeOfBlock: String? {
         if pool.isAttended { return nil }
         return pool.hasSubscribers ? "no subscribed worker answers" : WorkerBarrier.noSubscriber
@@ -139,7 +140,7 @@ final class WorkerGroup {
         proceed()
     }
 
-    /// Ends a batch later, because it may end while it is being sent.
+    /// Ends a batch. Its callback is called later, because this method may be called while the batch is being sent.
     private func end(_ number: WorkerPool.BatchNumber, _ result: SendResult) {
         guard let done = work.removeValue(forKey: number) else { return }
         gate.scheduler.soon { done.then(result) }
@@ -179,10 +180,10 @@ final class WorkerGroup {
     }
 }
 
-/// The workforces of all dispatchers (Behaviour K3).
+/// The worker groups of all dispatchers (Behaviour K3).
 ///
-/// A subscription lasts as long as its session. If the settings remove its dispatcher, or change the dispatcher's kind,
-/// no batches come until they are changed back.
+/// A subscription lasts as long as its session. If the settings remove its dispatcher or change the dispatcher's kind,
+/// the worker gets no batches until the settings are changed back.
 final class WorkerGroups {
     // Unowned: the service owns both.
     private unowned let gate: Headgate
@@ -194,7 +195,7 @@ final class WorkerGroups {
         (self.gate, self.log) = (gate, log)
     }
 
-    /// Returns the workforce of a dispatcher. Makes it if needed.
+    /// Returns the worker group of a dispatcher. Creates it if needed.
     func workerGroup(of dispatcher: String, _ settings: WorkerSettings) -> WorkerGroup {
         if let there = all[dispatcher] { return there }
         let new = WorkerGroup(dispatcher: dispatcher, lease: settings.lease, gate: gate, log: log)
@@ -202,17 +203,18 @@ final class WorkerGroups {
         return new
     }
 
-    /// Returns the workforce that clients may subscribe to, or nil if the dispatcher is not of kind `worker` now.
+    /// Returns the worker group that clients may subscribe to, or nil if the dispatcher is not of kind `worker` now.
     func open(_ dispatcher: String) -> WorkerGroup? {
         configured.contains(dispatcher) ? all[dispatcher] : nil
     }
 
-    /// Returns the workforce of a dispatcher, also of one that the settings have removed. Nil if there is none.
+    /// Returns the worker group of a dispatcher, even if the settings have removed the dispatcher. Returns nil if there
+    /// is none.
     func known(_ dispatcher: String) -> WorkerGroup? {
         all[dispatcher]
     }
 
-    /// Makes and removes workforces for new settings.
+    /// Creates and removes worker groups for new settings.
     func follow(_ dispatchers: [(id: String, settings: WorkerSettings)]) {
         configured = []
         for (id, settings) in dispatchers {
@@ -245,7 +247,7 @@ final class WorkerGroups {
         all.values.count { !session.caller.mayWork(for: $0.workers) && $0.unsubscribe(session.number) {} } > 0
     }
 
-    /// Removes a client that sends nothing more from all workforces.
+    /// Removes a client from all worker groups, because the client sends nothing more.
     func subscriberLeft(_ session: Int) {
         for workerGroup in all.values { workerGroup.left(session) }
     }

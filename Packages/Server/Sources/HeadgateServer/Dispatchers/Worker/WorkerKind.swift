@@ -1,7 +1,7 @@
 import HeadgateCore
 import HeadgateData
 
-/// The kind of dispatchers whose batches local processes take over the socket (Behaviour K3).
+/// The kind of dispatchers whose batches go to local processes (workers) over the daemon's socket (Behaviour K3).
 struct WorkerKind: DispatcherKind {
     let name = "worker"
 
@@ -26,8 +26,8 @@ struct WorkerKind: DispatcherKind {
     }
 }
 
-/// The sender of a dispatcher of kind `worker` (Behaviour K3). The workforce outlives it, so a change of the settings
-/// ends no subscription.
+/// The sender of a dispatcher of kind `worker` (Behaviour K3). The worker group outlives the sender, so a change of the
+/// settings ends no subscription.
 private final class WorkerSender: Sender {
     let format = BatchFormat.distinctJSONArray
 

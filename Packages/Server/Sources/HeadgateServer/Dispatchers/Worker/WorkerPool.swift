@@ -2,9 +2,9 @@ import HeadgateCore
 
 /// Shares the batches of one dispatcher among its subscribers, by their credit (Behaviour K3).
 ///
-/// A pure value: facts go in, with the time where it matters, and orders come out. A batch is lent to a subscriber. A
-/// subscriber that does not answer in time, or that disconnects, loses it. The dispatcher decides what happens to the
-/// events of a lost batch.
+/// A pure value: it takes reports of what happened, with the time where it matters, and returns orders. The pool lends
+/// a batch to a subscriber. A subscriber that does not answer in time, or that disconnects, loses the batch. The
+/// dispatcher decides what happens to the events of a lost batch.
 struct WorkerPool {
     /// A worker, by the number of its session.
     typealias Subscriber = Int
@@ -13,7 +13,7 @@ struct WorkerPool {
     /// The number of a loan: one lending of a batch.
     typealias Loan = Int
 
-    /// An order to the workforce.
+    /// An order to the ``WorkerGroup``.
     enum Order: Equatable {
         /// Send a batch to a subscriber.
         case give(BatchNumber, to: Subscriber, as: Loan)
@@ -33,13 +33,14 @@ struct WorkerPool {
         var isOverfull = false
         /// The loans that the subscriber works on.
         var loans: Set<Loan> = []
-        /// The loans that the subscriber did not answer in time. It may still work on them. They use its credit, so
-        /// that a worker that hangs does not get one batch after another.
+        /// The loans that the subscriber did not answer in time. It may still work on them. They count against its
+        /// credit, so that a worker that hangs does not get one batch after another.
         var overdue: Set<Loan> = []
         /// The subscriber's latest loan, by which the pool takes turns.
         var lastLoan: Loan = 0
 
-        /// The most loans that the subscriber may have at once, by its present credit.
+        /// The number of loans that the subscriber could answer now: its credit without its overdue loans, or 0 if it
+        /// is leaving.
         var able: Int { isLeaving ? 0 : max(0, credit - overdue.count) }
         /// The number of further loans that the subscriber may have now.
         var free: Int { isOverfull ? 0 : max(0, able - loans.count) }
@@ -94,7 +95,7 @@ struct WorkerPool {
 
     // MARK: Facts
 
-    /// Adds a subscriber, or changes its numbers.
+    /// Adds a subscriber, or changes its credit and the most events of its batches.
     /// - Parameters:
     ///   - credit: the most batches that it takes at once.
     ///   - mostEvents: the most events of a batch for it.
@@ -102,7 +103,7 @@ struct WorkerPool {
         var member = members[subscriber] ?? Member(credit: credit, mostEvents: mostEvents)
         member.credit = credit
         member.mostEvents = mostEvents
-        // It does not leave after all, so waiting callers are answered.
+        // The subscriber stays after all, so the callers that wait for its leaving are notified.
         if member.isLeaving { orders.append(.release(subscriber)) }
         member.isLeaving = false
         members[subscriber] = member
