@@ -1,7 +1,7 @@
 import Glibc
 import HeadgateServer
 
-/// Carries out `headgated --check`: prints the faults of the configuration.
+/// The command `headgated --check`, which prints the faults of the configuration.
 struct Check {
     let options: DaemonOptions
     let environment: [String: String]

@@ -2,7 +2,7 @@ import Glibc
 import HeadgateServer
 import HeadgateTransport
 
-/// Runs the daemon: starts it, serves until a signal comes, and stops it in order.
+/// The daemon's run: it starts the daemon, serves until a signal comes, and stops the daemon in order.
 struct Daemon {
     let options: DaemonOptions
     let environment: [String: String]

@@ -7,9 +7,9 @@ struct ServiceManager {
     private let notifier: ServiceNotifier?
 
     init(environment: [String: String], on loop: EventLoop) {
-        let wishes = ServiceNotification(for: getpid()) { environment[$0] }
-        watchdogInterval = wishes.watchdogInterval
-        notifier = wishes.address.map { ServiceNotifier(to: $0, on: loop) }
+        let requested = ServiceNotification(for: getpid()) { environment[$0] }
+        watchdogInterval = requested.watchdogInterval
+        notifier = requested.address.map { ServiceNotifier(to: $0, on: loop) }
     }
 
     /// Reports that the daemon serves clients.
@@ -17,7 +17,7 @@ struct ServiceManager {
         notifier?.notify("READY=1", "STATUS=Serving \(socket)")
     }
 
-    /// Reports that the settings are being read again. `tellReady` reports the end.
+    /// Reports that the settings are being read again. ``notifyReady(socket:)`` reports the end.
     func notifyReloading() {
         var now = timespec()
         clock_gettime(CLOCK_MONOTONIC, &now)
@@ -37,7 +37,7 @@ struct ServiceManager {
     }
 }
 
-/// Calls a closure at intervals, as long as the loop runs.
+/// A timer that calls a closure at intervals, as long as the loop runs.
 final class Watchdog {
     private let interval: Duration
     private let notify: () -> Void

@@ -1,7 +1,7 @@
 import Glibc
 import HeadgateTransport
 
-/// Writes the program's own output.
+/// The program's own output.
 enum Terminal {
     static func print(_ text: String) {
         write(text, to: STDOUT_FILENO)

@@ -1,10 +1,10 @@
 import Glibc
 import HeadgateServer
 
-/// Carries out `headgated --verify`: prints the contents and the damage of a data directory.
+/// The command `headgated --verify`, which prints the contents and the damage of a data directory.
 struct Verification {
     let directory: String
-    /// The options, of which the configuration names the keys of an encrypted store.
+    /// The options. Their configuration names the keys of an encrypted store.
     let options: DaemonOptions
     let environment: [String: String]
 

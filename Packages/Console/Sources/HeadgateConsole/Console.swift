@@ -2,8 +2,7 @@ import HeadgateClient
 import HeadgateData
 import HeadgateTransport
 
-/// The console: web pages about one daemon, for everyone who has the token (Behaviour O3). It lives on its loop's
-/// thread.
+/// The console: web pages about one daemon, for users who have the token (Behaviour O3). It lives on its loop's thread.
 final class Console {
     private var access: AccessRule
     private var sessions = BrowserSessions()
@@ -25,22 +24,22 @@ final class Console {
         metrics = try MetricsServer(options)
         access = AccessRule(
             socket.address, token: token, names: options.hosts, allowsControl: options.allowsControl)
-        let board = Board()
-        daemon = DaemonLink(socketPath: options.socketPath, on: loop) { board.live?.changed() }
+        let reference = LivePagesReference()
+        daemon = DaemonLink(socketPath: options.socketPath, on: loop) { reference.live?.changed() }
         let pages = PageRenderer(daemon: daemon, allowsControl: options.allowsControl, loop: loop)
         let daemon = daemon
         live = LivePages(on: loop, render: pages.regions) { daemon.attend($0) }
         self.pages = pages
-        board.live = live
-        daemon.isClientsPageOpen = { board.live?.isOpen(.clients) ?? false }
+        reference.live = live
+        daemon.isClientsPageOpen = { reference.live?.isOpen(.clients) ?? false }
         server = try HTTPServer(listening: socket.descriptor, on: loop) { [weak self] request, exchange in
             self?.answer(request, exchange)
         }
         try metrics?.serve(on: loop) { [weak self] verdict, exchange in self?.answer(verdict, exchange) }
     }
 
-    /// Holds the live pages for the daemon's link, which reports to them but is made before them.
-    private final class Board {
+    /// A reference to the live pages. The daemon's link notifies them, and is created before them.
+    private final class LivePagesReference {
         weak var live: LivePages?
     }
 
@@ -61,7 +60,7 @@ final class Console {
         daemon.close()
     }
 
-    /// Reads the tokens' files again. A new token makes links with the old one invalid and ends all sessions, and open
+    /// Reads the token files again. A new token makes links with the old one invalid and ends all sessions, and open
     /// pages must sign in again.
     /// - Returns: true if the token of the pages has changed.
     func readTokenAgain() throws(TokenFile.Fault) -> Bool {
@@ -96,7 +95,7 @@ final class Console {
 
     private var now: Duration { .nanoseconds(loop.monotonicNow) }
 
-    /// Answers requests that open no page.
+    /// Answers a request whose verdict leads to no page: a refusal, health or metrics.
     private func answer(_ verdict: AccessRule.Verdict, _ exchange: HTTPExchange) {
         switch verdict {
         case .refused(let status, let words): exchange.answer(.response(RefusalPage.response(status, words)))

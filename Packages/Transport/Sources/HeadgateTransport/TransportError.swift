@@ -20,7 +20,7 @@ public enum TransportError: Error, Equatable, Sendable {
 }
 
 extension TransportError {
-    /// Returns the error of the last call, from `errno`.
+    /// Returns the error of the last system call, from `errno`.
     static func last(_ operation: String, path: String? = nil) -> TransportError {
         .system(operation: operation, code: -errno, path: path)
     }

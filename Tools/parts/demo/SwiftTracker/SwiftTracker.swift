@@ -2,7 +2,7 @@ import Foundation
 import HeadgateClient
 import HeadgateData
 
-/// Tracks the lines of a file with the Swift client.
+/// A program that tracks the lines of a file with the Swift client.
 ///
 ///     SwiftTracker SOCKET LINES ACKNOWLEDGED PER_SECOND
 ///

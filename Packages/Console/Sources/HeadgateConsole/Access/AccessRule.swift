@@ -1,4 +1,4 @@
-/// Decides which requests are allowed. It knows nothing of sockets (Protocol, The console).
+/// The rule that decides which requests are allowed (Protocol, The console). It uses no sockets.
 struct AccessRule: Equatable, Sendable {
     /// The token that opens the pages.
     var token: Token
@@ -27,7 +27,7 @@ struct AccessRule: Equatable, Sendable {
         case health
         /// The request asks for metrics, in the format of OpenMetrics or of Prometheus.
         case metrics(isOpenMetrics: Bool)
-        /// The address contained the token. A session begins, and the browser goes to this location.
+        /// The URL contained the token. A session begins, and the browser is redirected to this location.
         case signedIn(location: String)
         /// The user ends the session.
         case signedOut
@@ -46,7 +46,7 @@ struct AccessRule: Equatable, Sendable {
         switch request.path {
         case "/healthz": return request.isReading ? .health : .wrongMethod(allowed: "GET, HEAD")
         case "/metrics":
-            // By another name the request comes through a proxy, perhaps from the network.
+            // A request under another host name comes through a proxy, perhaps from the network.
             guard isKnown || hosts.isOwn(host) else { return Self.unknown }
             guard request.isReading else { return .wrongMethod(allowed: "GET, HEAD") }
             return .metrics(isOpenMetrics: MetricsFormat.wantsOpenMetrics(request.values("accept")))

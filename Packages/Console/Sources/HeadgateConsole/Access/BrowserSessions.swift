@@ -1,5 +1,5 @@
-/// The sessions of browsers that have shown the token. A session ends after twelve hours without a request, when the
-/// user signs out, and when the token changes. Pure.
+/// The sessions of browsers that have sent the token. A session ends after twelve hours without a request, when the
+/// user signs out, and when the token changes. A pure value.
 struct BrowserSessions {
     /// The time without a request after which a session ends.
     static let longestIdle = Duration.seconds(12 * 3_600)

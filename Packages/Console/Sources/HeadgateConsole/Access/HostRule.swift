@@ -1,5 +1,5 @@
-/// The host names by which browsers may reach the console. Any other name may belong to an attacker who lets it point
-/// to this machine, so that the attacker's page could read the console (DNS rebinding).
+/// The host names by which browsers may reach the console. An attacker could let any other name resolve to this
+/// machine. The attacker's page could then read the console (DNS rebinding).
 struct HostRule: Equatable, Sendable {
     private let address: ListenAddress
     private let names: [String]
@@ -12,8 +12,8 @@ struct HostRule: Equatable, Sendable {
         self.names = names.map { $0.lowercased() }
     }
 
-    /// Returns true if a `Host` header is allowed. `localhost` is allowed at any port, because it is the near end of a
-    /// tunnel.
+    /// Returns true if a `Host` header is allowed. `localhost` is allowed with any port, because the user's end of an
+    /// SSH tunnel may have another port.
     func allows(_ host: String) -> Bool {
         let lower = host.lowercased()
         return isOwn(lower) || names.contains(Self.withoutPort(lower)) || names.contains(lower)

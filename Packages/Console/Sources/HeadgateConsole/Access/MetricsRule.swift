@@ -1,4 +1,4 @@
-/// Decides which requests to the address of `--metrics-listen` are allowed (Protocol, The console).
+/// The rule that decides which requests to the address of `--metrics-listen` are allowed (Protocol, The console).
 struct MetricsRule: Equatable, Sendable {
     /// The token for `/metrics`, or nil if `/metrics` needs none.
     var token: Token?
@@ -14,7 +14,8 @@ struct MetricsRule: Equatable, Sendable {
 
     /// Decides about a request.
     func judge(_ request: HTTPRequest) -> AccessRule.Verdict {
-        // Without a token, a page on the web could read the metrics by a name of its own.
+        // Without this check and a token, a page on the web could read the metrics under a host name of its own (DNS
+        // rebinding).
         guard token != nil || request.value("host").map(hosts.allows) ?? false else { return AccessRule.foreignHost }
         guard ["/healthz", "/metrics"].contains(request.path) else {
             return .refused(404, "Only /metrics and /healthz are served here.")

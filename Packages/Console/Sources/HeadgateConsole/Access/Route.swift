@@ -1,4 +1,4 @@
-/// A resource of the console for everyone who has the token.
+/// A resource of the console that needs a session or the token.
 enum Route: Equatable, Sendable {
     /// A page.
     case page(Page)
@@ -17,7 +17,7 @@ enum Route: Equatable, Sendable {
         case dispatcher(String)
         /// The pending events of a dispatcher after this sequence number.
         case queue(String, after: Int64?)
-        /// The dead letters of a dispatcher after this letter number.
+        /// The dead letters of a dispatcher after this dead letter number.
         case deadLetters(String, after: Int?)
         /// The preview of a rewind of a dispatcher to a start, or a form for the start if it is nil.
         case rewind(String, to: String?)

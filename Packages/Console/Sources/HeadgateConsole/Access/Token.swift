@@ -101,7 +101,7 @@ struct TokenFile: Sendable {
         guard close(descriptor) == 0, isWhole else { throw failure("write") }
         guard link(draft, path) == 0 else {
             guard errno == EEXIST else { throw failure("link") }
-            // Another process has made the file meanwhile, or the name is a symbolic link to nothing.
+            // Another process has made the file meanwhile, or the path is a symbolic link without a target.
             return try self.token(isMade: false)
         }
         return token

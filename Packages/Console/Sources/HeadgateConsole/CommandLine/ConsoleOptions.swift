@@ -15,7 +15,7 @@ struct ConsoleOptions: Equatable, Sendable {
     /// The file of the token for that address, or nil for none.
     var metricsTokenFile: String?
 
-    /// The request of a command line.
+    /// The action that a command line requests.
     enum Request: Equatable, Sendable {
         case help, version
         case run(ConsoleOptions)
@@ -26,7 +26,7 @@ struct ConsoleOptions: Equatable, Sendable {
         let message: String
     }
 
-    /// Reads the arguments after the program's name. `--name VALUE` and `--name=VALUE` are equal.
+    /// Reads the arguments after the program's name. `--name VALUE` and `--name=VALUE` mean the same.
     static func parse(_ words: [String]) throws(UsageFault) -> Request {
         if words.contains("--help") { return .help }
         if words.contains("--version") { return .version }

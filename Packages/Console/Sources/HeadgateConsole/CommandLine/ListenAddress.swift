@@ -3,9 +3,9 @@ import Glibc
 /// An address on which the console listens: the loopback interface or a Unix socket (Behaviour O3). Only the address for
 /// metrics may be another one.
 enum ListenAddress: Equatable, Sendable {
-    /// A port of an IPv4 address, given as four numbers.
+    /// An IPv4 address, given as four bytes, with a port.
     case ipv4([UInt8], port: UInt16)
-    /// A port of an IPv6 address, given as sixteen numbers.
+    /// An IPv6 address, given as sixteen bytes, with a port.
     case ipv6([UInt8], port: UInt16)
     /// The path of a Unix socket.
     case path(String)

@@ -5,8 +5,8 @@ import HeadgateWire
 
 /// The console's connection to the daemon.
 ///
-/// While pages are open, the link has one watch and asks every two seconds, whatever the number of pages. Without open
-/// pages it asks nothing. If the daemon is away, each question tries to connect again.
+/// While pages are open, the link has one watch and calls `status` every two seconds, for any number of pages. Without
+/// open pages it calls nothing. If the daemon is away, each call tries to connect again.
 final class DaemonLink {
     private let loop: EventLoop
     private let connection: ClientConnection
@@ -27,7 +27,7 @@ final class DaemonLink {
         self.loop = loop
         self.changed = changed
         var options = ClientOptions()
-        // The console reports at once that the daemon is away, and repeats its questions itself.
+        // A call fails at once if the daemon is away, because the console shows that and repeats its calls itself.
         options.onWarning = nil
         options.connectTimeout = .zero
         options.reconnectTimeout = .zero
@@ -43,7 +43,7 @@ final class DaemonLink {
     /// The path of the daemon's socket.
     var socketPath: String { connection.socketPath }
 
-    /// Starts to watch and ask the daemon because a page is open, or stops because no page is.
+    /// Starts to watch and call the daemon if `isActive` is true, because a page is open. Stops if it is false.
     func attend(_ isActive: Bool) {
         self.isActive = isActive
         guard !isActive else { return sample() }
@@ -146,7 +146,7 @@ final class DaemonLink {
             state.take(update, at: now)
         case .interrupted(let error): state.fail(error, at: now)
         case .ended(let error):
-            // The next question starts a new watch.
+            // The next call of `status` starts a new watch.
             watch = nil
             guard isActive, !(error is CancellationError) else { return }
             state.fail(error, at: now)

@@ -1,17 +1,17 @@
 import HeadgateClient
 import HeadgateData
 
-/// The daemon's state as the console knows it: the present one, or the last known one.
+/// The daemon's last known state. It is the present state while the daemon answers.
 struct DaemonState: Sendable {
     /// The availability of the daemon.
     enum Presence: Equatable, Sendable {
-        /// The daemon was not asked yet.
+        /// No call to the daemon has ended yet.
         case unknown
         /// The daemon answers.
         case serving
         /// The daemon has not answered since that time, for this reason.
         case away(String, since: Timestamp)
-        /// The daemon refuses the console's questions, for this reason.
+        /// The daemon refuses the console's calls, for this reason.
         case refusing(String)
     }
 
@@ -51,7 +51,7 @@ struct DaemonState: Sendable {
         self.clients = clients
     }
 
-    /// Notes that a call of the daemon has failed.
+    /// Records that a call to the daemon has failed.
     mutating func fail(_ error: any Error, at now: Timestamp) {
         if case ClientError.refused(let refusal) = error, refusal.reason == .unauthorized {
             presence = .refusing(refusal.message)

@@ -1,4 +1,5 @@
-/// The daemon's activity in the last 15 minutes, as far as pages were open, in steps between two readings.
+/// The daemon's activity in the last 15 minutes, in steps of two seconds. Only times at which a page was open are
+/// known.
 struct History: Sendable {
     /// The activity in one step.
     struct Step: Equatable, Sendable {
@@ -24,12 +25,13 @@ struct History: Sendable {
 
     /// The length of a step, in seconds.
     static let interval = 2.0
-    /// The longest time between two readings of one step, in seconds.
-    private static let longestStride = 10.0
+    /// The longest time between two readings for which steps are filled, in seconds.
+    private static let longestGap = 10.0
     /// The number of steps that are kept.
     static let length = 450
 
-    /// The steps with their numbers, counted from the clock's origin. A step's index is its number modulo the length.
+    /// The steps with their numbers, which count steps since the clock's origin. A step's index is its number modulo
+    /// ``length``.
     private var ring: [(number: Int, step: Step)?] = Array(repeating: nil, count: length)
     private var last: (time: Double, sample: Sample)?
     private var newest = 0
@@ -49,7 +51,7 @@ struct History: Sendable {
     mutating func take(_ sample: Sample, at time: Double) {
         defer { last = (time, sample) }
         // A longer time without readings stays a gap, because only its average would be known.
-        guard let last, time > last.time, time - last.time <= Self.longestStride,
+        guard let last, time > last.time, time - last.time <= Self.longestGap,
             let step = Self.step(from: last.sample, to: sample, seconds: time - last.time)
         else { return }
         let end = Int(time / Self.interval)

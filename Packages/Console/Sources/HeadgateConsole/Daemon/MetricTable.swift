@@ -51,7 +51,7 @@ extension MetricTable.Sample {
     }
 }
 
-/// Counts of values by their size, since the daemon's start.
+/// A histogram: the number of values up to each of several bounds, since the daemon's start.
 struct Histogram: Equatable, Sendable {
     /// The upper bounds, ascending. Larger values are counted after the last bound.
     let bounds: [Double]
@@ -65,13 +65,13 @@ struct Histogram: Equatable, Sendable {
         self.counts = counts
     }
 
-    /// Returns the sum of both. A histogram with other bounds is ignored.
+    /// Returns the sum of both histograms. Returns this one if the other has different bounds.
     func adding(_ other: Histogram) -> Histogram {
         guard bounds == other.bounds else { return self }
         return Histogram(bounds: bounds, counts: zip(counts, other.counts).map { $0 + $1 }) ?? self
     }
 
-    /// Returns the values since an earlier reading, or nil if that is from another run of the daemon.
+    /// Returns the histogram of the values since an earlier reading, or nil if the daemon has restarted since then.
     func since(_ old: Histogram) -> Histogram? {
         guard bounds == old.bounds else { return nil }
         let news = zip(counts, old.counts).map { $0 - $1 }
@@ -81,8 +81,8 @@ struct Histogram: Equatable, Sendable {
     /// The number of values.
     var count: Double { counts.last ?? 0 }
 
-    /// Returns the size that a share of the values does not exceed, by linear interpolation between two bounds. Values
-    /// above the last bound count as that bound. Returns nil if there are no values.
+    /// Returns a quantile, for example the median for a share of 0.5, by linear interpolation between two bounds.
+    /// Values above the last bound count as that bound. Returns nil if there are no values.
     func quantile(_ share: Double) -> Double? {
         guard count > 0, let largest = bounds.last else { return nil }
         let rank = share * count

@@ -7,8 +7,8 @@ final class HTTPExchange {
     private let connection: OpaquePointer
     private var request = HTTPRequest()
     private var stage: Stage
-    /// True while the library calls nothing for the connection. It is no stage: a connection is suspended while the
-    /// handler's answer is awaited, and while a stream has nothing to send.
+    /// True while libmicrohttpd has the connection suspended and calls nothing for it. That is the case in two stages:
+    /// while the handler has not answered, and while a stream has nothing to send.
     private var isSuspended = false
 
     /// The part of the exchange that is in progress. Each stage may be followed by `over`, because the connection may
@@ -46,7 +46,7 @@ final class HTTPExchange {
         if request.body.count + bytes.count > Self.longestBody { stage = .longBody } else { request.body += bytes }
     }
 
-    /// Continues the request when the library can.
+    /// Continues the request. Called when the library can read or write for it.
     /// - Returns: false to close the connection.
     func proceed(method: String, _ handler: HTTPServer.Handler) -> Bool {
         switch stage {

@@ -19,7 +19,7 @@ enum HTTPAnswer {
     case events(any StreamSource)
 }
 
-/// An HTTP server on an event loop, made with libmicrohttpd.
+/// An HTTP server on an event loop, based on libmicrohttpd.
 ///
 /// libmicrohttpd has no thread here. The loop watches its descriptor and calls it, so that everything runs on the
 /// loop's thread. A request without an answer, or a stream without new data, is suspended and costs nothing.
@@ -35,8 +35,8 @@ final class HTTPServer {
     private var isTurnDue = false
     private var exchanges: [ObjectIdentifier: HTTPExchange] = [:]
     private var connections: OpenConnections<OpaquePointer>
-    /// Looks for connections that must be closed, while there are any.
-    private lazy var patrol = LoopTimer(on: loop) { [weak self] in self?.closeLate() }
+    /// The timer that checks which connections must be closed. It runs while there are connections.
+    private lazy var checkTimer = LoopTimer(on: loop) { [weak self] in self?.closeLate() }
 
     /// The limits of the library. Longer heads are refused, and a connection without traffic is closed. The library
     /// accepts some more connections than the server, so that the server chooses the one to close.
@@ -46,8 +46,8 @@ final class HTTPServer {
     private static let mostConnections = 1_200
     /// The time for a request's head, and for its body.
     static let timeLimit = Duration.seconds(10)
-    /// The time between two looks at the connections.
-    private static let patrolInterval = Duration.seconds(1)
+    /// The time between two checks of the connections.
+    private static let checkInterval = Duration.seconds(1)
 
     /// The reason why there is no server, as a text for people.
     struct Fault: Error, CustomStringConvertible {
@@ -74,7 +74,7 @@ final class HTTPServer {
         guard let library else { return }
         watch = nil
         timer.cancel()
-        patrol.cancel()
+        checkTimer.cancel()
         // The library does not close suspended connections.
         for exchange in exchanges.values { exchange.resume() }
         self.library = nil
@@ -92,7 +92,7 @@ final class HTTPServer {
         }
     }
 
-    /// Continues the library at the end of the turn, because its callbacks must not call it.
+    /// Runs the library at the end of the loop's turn, because its callbacks must not run it.
     func turnSoon() {
         guard !isTurnDue, library != nil else { return }
         isTurnDue = true
@@ -115,7 +115,7 @@ final class HTTPServer {
     func signedIn(_ connection: OpaquePointer) { connections.signedIn(connection) }
 
     private func opened(_ connection: OpaquePointer) {
-        if connections.count == 0 { patrol.arm(after: Self.patrolInterval) }
+        if connections.count == 0 { checkTimer.arm(after: Self.checkInterval) }
         if let surplus = connections.opened(connection, at: now) { drop(surplus) }
     }
 
@@ -123,7 +123,7 @@ final class HTTPServer {
     private func closeLate() {
         guard library != nil else { return }
         for connection in connections.overdue(at: now) + departed { drop(connection) }
-        if connections.count > 0 { patrol.arm(after: Self.patrolInterval) }
+        if connections.count > 0 { checkTimer.arm(after: Self.checkInterval) }
     }
 
     /// The connections whose client sends nothing more although the request is incomplete, or reads nothing more.
@@ -133,8 +133,8 @@ final class HTTPServer {
         guard poll(&states, nfds_t(states.count), 0) > 0 else { return [] }
         return zip(all, states).filter { connection, state in
             let lost = Int32(state.revents) & (POLLHUP | POLLERR) != 0
-            // A client may close its sending side after a whole request and still read the answer, but not a page's
-            // stream.
+            // A client may close its sending side after a whole request and still read the answer. A client of a page's
+            // stream that closes its sending side has left.
             let isWaiting = connections.phase(of: connection) == .answering && !isStreaming(connection)
             return lost || !isWaiting && Int32(state.revents) & Self.ended != 0
         }
@@ -157,7 +157,7 @@ final class HTTPServer {
 
     // MARK: Callbacks of the library
 
-    /// A connection was opened or closed.
+    /// Called when a connection was opened or closed.
     private static let changed: MHD_NotifyConnectionCallback = { context, connection, _, change in
         guard let context, let connection else { return }
         let server = Unmanaged<HTTPServer>.fromOpaque(context).takeUnretainedValue()
@@ -168,7 +168,7 @@ final class HTTPServer {
         }
     }
 
-    /// A request begins. Only its target is known.
+    /// Called when a request begins. Only its target is known.
     private static let begin:
         @convention(c) (UnsafeMutableRawPointer?, UnsafePointer<CChar>?, OpaquePointer?) -> UnsafeMutableRawPointer? = {
             context, target, connection in

@@ -1,4 +1,4 @@
-/// Chooses the format of metrics for a scraper.
+/// The choice of the metrics format for a scraper.
 enum MetricsFormat {
     /// Returns true if the scraper prefers OpenMetrics, or likes it as much as plain text (RFC 9110, 12.5.1). A scraper
     /// that accepts anything gets plain text.

@@ -1,5 +1,5 @@
-/// The open connections of the HTTP server: how far each has got, until when it must have got further, and which one
-/// makes room for a new one. Pure.
+/// The open connections of the HTTP server, each with the phase of its request and the deadline of that phase. Chooses
+/// the connection to close when there are too many. A pure value.
 ///
 /// A client has a fixed time for the whole head of a request, and the same time for its body. Single bytes do not
 /// extend it. An idle connection counts as one whose next head is being read.
@@ -22,15 +22,15 @@ struct OpenConnections<ID: Hashable> {
     private struct Connection {
         let number: Int
         var phase: Phase
-        /// The time of the phase's end at the latest.
+        /// The time at which the phase must have ended.
         var deadline: Duration
         var hasSession = false
-        /// True if the connection makes room for another one.
+        /// True if the connection is to be closed to make room for another one.
         var isLeaving = false
     }
 
     private var connections: [ID: Connection] = [:]
-    /// The number of connections that make room and are still open.
+    /// The number of connections that are to be closed and are still open.
     private var leaving = 0
     private var next = 0
 
@@ -59,13 +59,13 @@ struct OpenConnections<ID: Hashable> {
         return surplus
     }
 
-    /// A connection has reached a part of a request.
+    /// Records that a connection has reached a part of a request, and sets its next deadline.
     mutating func reached(_ phase: Phase, _ id: ID, at now: Duration) {
         connections[id]?.phase = phase
         connections[id]?.deadline = now + timeLimit
     }
 
-    /// A connection's client has a session or the token.
+    /// Records that a connection's client has a session or the token.
     mutating func signedIn(_ id: ID) { connections[id]?.hasSession = true }
 
     mutating func closed(_ id: ID) {

@@ -1,6 +1,6 @@
 import HeadgateData
 
-/// Encodes and decodes text in URLs and forms.
+/// The encoding of text in URLs and forms.
 enum URLText {
     /// Percent-encodes all characters except the unreserved ones (RFC 3986, 2.3).
     static func encoded(_ text: String) -> String { PercentEncoding.unreserved(text.utf8) }

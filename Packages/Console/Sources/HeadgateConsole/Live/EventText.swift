@@ -1,8 +1,8 @@
-/// Writes server-sent events (WHATWG HTML, 9.2).
+/// The text form of server-sent events (WHATWG HTML, 9.2).
 enum EventText {
-    /// The time after which a page that lost the console connects again.
+    /// The field `retry`: a page that lost the console connects again after two seconds.
     static let opening = Array("retry: 2000\n\n".utf8)
-    /// An empty comment. Writing it finds out whether the reader has left.
+    /// An empty comment, the keep-alive. Writing it shows whether the reader has left.
     static let sign = Array(":\n\n".utf8)
 
     /// Returns an event. Each line of the text becomes a line of `data:`.

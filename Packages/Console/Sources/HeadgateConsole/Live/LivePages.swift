@@ -12,7 +12,7 @@ final class LivePages {
     private var readers = 0
     private var isDue = false
     private lazy var timer = LoopTimer(on: loop) { [weak self] in self?.refresh() }
-    private lazy var signs = LoopTimer(on: loop) { [weak self] in self?.giveSigns() }
+    private lazy var keepAliveTimer = LoopTimer(on: loop) { [weak self] in self?.sendKeepAlives() }
 
     private struct OpenPage {
         var feed = PageFeed()
@@ -22,8 +22,8 @@ final class LivePages {
     /// The most readers at a time.
     static let mostReaders = 1_000
     private static let shortestPause = Duration.milliseconds(200)
-    /// The time between two signs of life. Within this time a closed page is noticed.
-    private static let signInterval = Duration.seconds(5)
+    /// The time between two keep-alives. The server notices within this time that a page was closed.
+    private static let keepAliveInterval = Duration.seconds(5)
 
     init(
         on loop: EventLoop, render: @escaping (Route.Page) -> [Region], attended: @escaping (Bool) -> Void
@@ -37,12 +37,12 @@ final class LivePages {
     func reader(of page: Route.Page, wake: @escaping () -> Void) -> PageReader? {
         guard readers < Self.mostReaders else { return nil }
         let reader = PageReader(of: page, in: self, wake: wake)
-        // The reader gets at least the present page: the last change may not have been rendered for others yet.
+        // The page is rendered now, so that the reader gets the present state: the last change may not be rendered yet.
         show(page)
         open[page]?.readers[ObjectIdentifier(reader)] = reader
         readers += 1
         if readers == 1 {
-            signs.arm(after: Self.signInterval)
+            keepAliveTimer.arm(after: Self.keepAliveInterval)
             attended(true)
         }
         return reader
@@ -74,7 +74,7 @@ final class LivePages {
         if open[reader.page]?.readers.isEmpty ?? false { open[reader.page] = nil }
         readers -= 1
         guard readers == 0 else { return }
-        signs.cancel()
+        keepAliveTimer.cancel()
         timer.cancel()
         attended(false)
     }
@@ -89,11 +89,11 @@ final class LivePages {
         for reader in open[page]?.readers.values.map(\.self) ?? [] { reader.wake() }
     }
 
-    private func giveSigns() {
+    private func sendKeepAlives() {
         for page in open.values {
             for reader in page.readers.values { reader.sendKeepAlive() }
         }
-        signs.arm(after: Self.signInterval)
+        keepAliveTimer.arm(after: Self.keepAliveInterval)
     }
 }
 
@@ -101,7 +101,7 @@ final class LivePages {
 final class PageReader: StreamSource {
     let page: Route.Page
     private weak var pages: LivePages?
-    /// Makes the connection read on.
+    /// Makes the connection call ``read(atMost:)`` again.
     let wake: () -> Void
     private var known = 0
     private var isOver = false
@@ -141,7 +141,7 @@ final class PageReader: StreamSource {
         wake()
     }
 
-    /// Sends a sign of life, unless other data waits, so that a reader that has left is noticed.
+    /// Sends a keep-alive, unless other data is pending, so that the server notices a reader that has left.
     fileprivate func sendKeepAlive() {
         if outgoing.isEmpty { outgoing.append(EventText.sign) }
         wake()

@@ -1,7 +1,7 @@
 /// The latest content of one page's regions, and their versions. A slow reader gets only the latest content of each
 /// region, and no backlog.
 struct PageFeed: Sendable {
-    /// The number of changes. A reader gets the changes after the one that it knows.
+    /// The number of changes so far. A reader that has version `n` gets the regions that changed after `n`.
     private(set) var version = 0
     private var regions: [ShownRegion] = []
 
@@ -31,7 +31,7 @@ struct PageFeed: Sendable {
         if let index { regions[index] = shown } else { regions.append(shown) }
     }
 
-    /// Returns the events for a reader that knows a version.
+    /// Returns the events for a reader that has a version: one for each region that changed since.
     func events(since known: Int) -> [[UInt8]] {
         regions.filter { $0.version > known }.map(\.event)
     }

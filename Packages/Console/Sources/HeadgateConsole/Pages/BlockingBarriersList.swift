@@ -1,7 +1,7 @@
 import HeadgateClient
 import HeadgateText
 
-/// Describes why a dispatcher is blocked, and what would open its barriers (Behaviour B10).
+/// The list of barriers that block a dispatcher, with their reasons and what would open them (Behaviour B10).
 struct BlockingBarriersList {
     let state: DaemonState
     let clock: WallClock

@@ -26,7 +26,7 @@ struct DispatcherDiagram {
             """
     }
 
-    /// Returns `collect is blocked. Barriers: batching closed, manual open.`
+    /// A description for screen readers, like `collect is blocked. Barriers: batching closed, manual open.`
     private var words: String {
         let states = shown.map { "\($0.barrier.word) \($0.state.rawValue)" }
         let more = gates.count - shown.count
@@ -41,7 +41,7 @@ struct DispatcherDiagram {
         return gates.filter { gate in chosen.contains { $0.barrier.id == gate.barrier.id } }
     }
 
-    /// The right end of the water.
+    /// The position of the right end of the water, in percent of the width.
     private var reach: String {
         guard let index = shown.firstIndex(where: { $0.state != .open }) else { return "100%" }
         return position(index, of: shown.count)

@@ -4,7 +4,7 @@ import HeadgateText
 
 /// Tables of a dispatcher's pending events and dead letters.
 enum EventTables {
-    /// The number of events on a dispatcher's page, and on a page of their own.
+    /// The most rows of a table: `few` on a dispatcher's page, `many` on a page with one table.
     static let few = 10
     static let many = 100
 
@@ -64,7 +64,7 @@ enum EventTables {
             """
     }
 
-    /// Returns the text, cut if it is longer than people read.
+    /// Returns the text, shortened if it is too long for a cell.
     private static func cut(_ text: String) -> String {
         text.utf8.count <= 4_096 ? text : text.prefix(2_048) + " …"
     }

@@ -2,7 +2,7 @@ import HeadgateClient
 import HeadgateData
 import HeadgateText
 
-/// Writes quantities and states for pages.
+/// The forms of quantities and states on pages.
 enum Formatting {
     /// Returns a time span: `0.8 ms`, `12 ms`, `1.2 s`, `3 min`.
     static func seconds(_ seconds: Double) -> String {
@@ -76,7 +76,7 @@ enum Formatting {
     }
 }
 
-/// Writes settings for people.
+/// The form of settings on pages.
 enum SettingsText {
     /// Returns an object as lines of a path and a value: `backoff.base_ms`, `500`.
     static func lines(_ object: DataObject, below path: String = "") -> [(path: String, value: String)] {

@@ -15,7 +15,7 @@ struct HTML: Equatable, Sendable, ExpressibleByStringInterpolation {
         text = interpolation.text
     }
 
-    /// Collects the parts of a literal.
+    /// The collected parts of a literal.
     struct StringInterpolation: StringInterpolationProtocol {
         fileprivate var text = ""
 

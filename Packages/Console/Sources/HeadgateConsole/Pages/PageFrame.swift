@@ -9,10 +9,10 @@ struct PageFrame {
     let clock: WallClock
     let socketPath: String
 
-    /// Returns a page. Its referrer policy lets browsers send the origin of a form to the console; other sites get no
-    /// address.
+    /// Returns a page. Its referrer policy makes browsers send the header `Origin` with forms to the console. Other
+    /// sites get no referrer.
     /// - Parameters:
-    ///   - page: the page, whose changes its stream brings.
+    ///   - page: the page, whose stream sends its later changes.
     ///   - title: the heading.
     ///   - note: the message about the last change, or nil.
     ///   - body: the content.
@@ -84,7 +84,8 @@ struct PageFrame {
         }
     }
 
-    /// The most important problem in one sentence. It changes rarely, because screen readers read each change.
+    /// The most important problem in one sentence. The sentence must change rarely, because screen readers read each
+    /// change aloud.
     private var summary: HTML {
         switch state.presence {
         case .unknown: return "The console is connecting to the daemon."

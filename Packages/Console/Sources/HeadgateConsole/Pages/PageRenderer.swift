@@ -4,7 +4,7 @@ import HeadgateText
 import HeadgateTransport
 import HeadgateWire
 
-/// Renders pages, and carries out the changes of their forms.
+/// A renderer of pages, which also carries out the changes of their forms.
 final class PageRenderer {
     /// Called with the answer to a request for a page.
     typealias Completion = (HTTPResponse) -> Void

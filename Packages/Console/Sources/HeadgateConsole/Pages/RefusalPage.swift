@@ -33,8 +33,8 @@ enum RefusalPage {
         status == 401 ? "" : "<link rel=\"stylesheet\" href=\"/assets/console.css\">"
     }
 
-    /// Returns a link to continue. A browser that comes from another site sends no cookie, but it sends one for this
-    /// link.
+    /// Returns a link to continue. A browser sends no cookie with a request that another site's link starts. It sends
+    /// one when the user follows this link.
     private static func hint(_ status: Int) -> HTML {
         guard status == 401 else { return "" }
         return "<p>If you opened the console before and came here from another site: <a href=\"/\">continue</a>.</p>"

@@ -18,7 +18,7 @@ struct RewindPage {
         ["id": .string(dispatcher), "to": target(start), "dry_run": true]
     }
 
-    /// Returns a typed start as the daemon takes it: a number if it is one.
+    /// Returns a start that a user has typed, in the form of the method's param: a number if it is one, else a string.
     static func target(_ start: String) -> DataItem {
         let start = start.drop { $0 == " " }
         return Int(start).flatMap { $0 >= 0 ? .number(DataNumber($0)) : nil } ?? .string(String(start))
@@ -72,7 +72,8 @@ struct RewindPage {
         Formatting.moment(result.get(key: key, as: String.self).flatMap(Timestamp.init(rfc3339:)), clock)
     }
 
-    /// The form has the sequence number, so that it means the events of the preview also later.
+    /// Returns the form that confirms the rewind. The form contains the preview's sequence number, so that a later
+    /// confirmation applies to the same events.
     private func confirmation(_ text: RewindText) -> HTML {
         let change = Route.Change(dispatcher: dispatcher, act: .rewind)
         return """

@@ -1,7 +1,7 @@
 import HeadgateData
 import HeadgateText
 
-/// The page of the event store: how full it is, what it retains, its encryption, and an erasure in progress.
+/// The page of the event store: its size and limits, its retained events, its encryption, and an erasure in progress.
 struct StorePage {
     let state: DaemonState
 

@@ -2,7 +2,8 @@ import CNetlink
 import Glibc
 import HeadgateCore
 
-/// Finds the connection kind of a network interface: from the settings by its name, else from sysfs (Behaviour B21).
+/// The connection kinds of network interfaces: from the settings by the interface's name, else from sysfs (Behaviour
+/// B21).
 struct InterfaceKinds {
     /// Kinds by interface name, or by a prefix and `*`. An exact name wins, then the longest prefix.
     let overrides: [String: ConnectionKind]

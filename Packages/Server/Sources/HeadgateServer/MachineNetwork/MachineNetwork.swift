@@ -1,7 +1,7 @@
 import HeadgateCore
 import HeadgateTransport
 
-/// Watches this machine's network by the present settings (Behaviour B21).
+/// The watch of this machine's network, by the present settings (Behaviour B21).
 final class MachineNetwork {
     private let scheduler: any Scheduler
     private let loop: EventLoop
@@ -42,8 +42,8 @@ final class MachineNetwork {
     }
 }
 
-/// Reports whether the machine is connected. The kernel reports this. While the kernel reports no connection, a probe
-/// may find one (Behaviour B21).
+/// A monitor that reports whether the machine is connected, as the kernel says. While the kernel reports no connection,
+/// a probe may find one (Behaviour B21).
 final class NetworkMonitor {
     private let probe: NetworkProbe?
     private let onChange: (NetworkState) -> Void
@@ -88,7 +88,7 @@ final class NetworkMonitor {
     }
 }
 
-/// Sends a request to a server at intervals until any answer comes (Behaviour B21).
+/// A probe that sends a request to a server at intervals until any answer comes (Behaviour B21).
 final class NetworkProbe {
     private let settings: NetworkSettings.Probe
     private let scheduler: any Scheduler

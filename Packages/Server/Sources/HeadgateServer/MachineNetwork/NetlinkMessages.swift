@@ -2,7 +2,7 @@ import CNetlink
 import Glibc
 import HeadgateCore
 
-/// Decodes datagrams of a routing netlink socket. A datagram has consecutive messages, each a header and a body
+/// A decoder of datagrams of a routing netlink socket. A datagram has consecutive messages, each a header and a body
 /// (netlink(7)). Only `kind` reads anything else.
 struct NetlinkMessages {
     /// Returns the kind of an interface, by the interface's name.

@@ -1,7 +1,7 @@
 import HeadgateCore
 import HeadgateTransport
 
-/// Watches the machine's network. The kernel reports changes, and nothing is polled (Behaviour B21).
+/// A watch of the machine's network. The kernel reports changes; the watch does not poll (Behaviour B21).
 final class NetworkWatch {
     private let loop: EventLoop
     private let socket: any NetlinkReading

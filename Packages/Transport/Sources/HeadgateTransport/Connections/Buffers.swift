@@ -24,7 +24,7 @@ final class ReadBuffer {
     }
 }
 
-/// Output bytes: appended at the end, sent from the front.
+/// A buffer of output bytes, which are appended at the end and sent from the front.
 struct OutputBuffer {
     /// All bytes, of which the first `sent` have been sent. Callers may only append.
     var bytes: [UInt8] = []
@@ -55,7 +55,7 @@ struct OutputBuffer {
         sent = 0
     }
 
-    /// Removes all bytes and returns their memory.
+    /// Empties the buffer, and returns its array for reuse.
     mutating func release() -> [UInt8] {
         var released: [UInt8] = []
         swap(&released, &bytes)
@@ -76,7 +76,7 @@ final class SpareBuffers {
         buffers.popLast() ?? []
     }
 
-    /// Returns a buffer to the pool, unless its capacity is too large.
+    /// Gives a buffer back to the pool, unless its capacity is too large.
     func give(_ buffer: consuming [UInt8]) {
         guard buffers.count < Self.mostBuffers, buffer.capacity <= Self.mostRoom else { return }
         buffer.removeAll(keepingCapacity: true)

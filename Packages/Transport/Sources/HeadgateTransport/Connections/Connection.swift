@@ -1,8 +1,8 @@
 import CUV
 import Glibc
 
-/// A Unix stream connection on an event loop. It lives on the loop's thread. It stays open until it is closed, even if
-/// no one holds a reference to it.
+/// A Unix stream connection on an event loop. It lives on the loop's thread. It stays open until it is closed, even
+/// without a reference to it.
 ///
 /// The connection polls and calls `recv` and `send` itself. A paused connection thus notices that its peer is gone, no
 /// write is pending in libuv when it closes, and there is no `SIGPIPE`.
@@ -15,8 +15,9 @@ public final class Connection {
     @exclusivity(unchecked) public private(set) var isPeerGone = false
     /// True if the peer has ended its output, and all of it has been read.
     @exclusivity(unchecked) public private(set) var hasReachedEnd = false
-    /// The time at which output was last sent, or began to wait for the peer, in nanoseconds of the loop's monotonic
-    /// clock. A peer reads too slowly if there are ``outputBytes`` long after this time.
+    /// The time of the last progress of output, in nanoseconds of the loop's monotonic clock: when output was last
+    /// sent, or was appended to an empty buffer. A peer reads too slowly if ``outputBytes`` is not 0 long after this
+    /// time.
     @exclusivity(unchecked) public private(set) var lastOutputProgress: Int64
 
     /// The action after the last byte of output.
@@ -38,7 +39,7 @@ public final class Connection {
     @exclusivity(unchecked) private var isFlushScheduled = false
 
     private var descriptor: Descriptor?
-    /// The error by which the peer was lost; nil if there was none.
+    /// The error with which the loss of the peer was noticed; nil if there was none.
     private var departure: TransportError?
     private var closeError: TransportError?
     /// The events that libuv polls for.
@@ -68,7 +69,7 @@ public final class Connection {
     }
 
     /// Connects to the socket at `path`. A Unix socket answers at once: with success, with an error because no process
-    /// listens (``TransportError/isNobodyThere``), or with `EAGAIN` because the backlog is full.
+    /// listens (``TransportError/hasNoListener``), or with `EAGAIN` because the backlog is full.
     public static func connect(path: String, on loop: EventLoop) throws(TransportError) -> Connection {
         let address = try UnixAddress(path: path)
         let descriptor = try Descriptor.unixStream()
@@ -343,7 +344,7 @@ extension Connection {
         guard !output.isEmpty else { return loop.spareOutput.give(output.release()) }
         guard !isBlocked, !isFlushScheduled else { return }
         isFlushScheduled = true
-        // The wait begins now, not at the last output.
+        // The time of waiting output is counted from now, not from the last output.
         lastOutputProgress = loop.monotonicNow
         loop.atEndOfTurn(.write) { self.flushScheduled() }
     }
@@ -370,8 +371,8 @@ extension Connection {
     private static let chunksPerTurn = 4
 }
 
-/// Handles the events of a ``Connection`` on its loop's thread. All functions may write to the connection, pause or
-/// close it. After a close only ``connectionDidClose(_:error:)`` is called.
+/// A handler of the events of a ``Connection``, called on its loop's thread. All functions may write to the connection,
+/// pause or close it. After a close only ``connectionDidClose(_:error:)`` is called.
 public protocol ConnectionHandler: AnyObject {
     /// Bytes have arrived. They are valid during the call only. They are followed by 64 readable zero bytes.
     func connection(_ connection: Connection, didRead bytes: UnsafeRawBufferPointer)

@@ -30,7 +30,8 @@ public struct PeerCredentials: Sendable, Hashable {
         option(SO_PEERGROUPS, of: socket, count: 64) ?? option(SO_PEERGROUPS, of: socket, count: mostGroups) ?? []
     }
 
-    /// Returns a socket option of 32-bit numbers, or nil with `errno` if it fails or has more than `count`.
+    /// Returns a socket option that is a list of 32-bit numbers. Returns nil with `errno` if the call fails or the list
+    /// has more than `count` numbers.
     private static func option(_ name: Int32, of socket: Int32, count: Int) -> [UInt32]? {
         withUnsafeTemporaryAllocation(of: UInt32.self, capacity: count) { numbers in
             var size = socklen_t(count * MemoryLayout<UInt32>.size)

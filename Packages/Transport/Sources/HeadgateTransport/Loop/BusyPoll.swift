@@ -1,8 +1,8 @@
-/// Decides whether a loop polls for a moment before it sleeps (decision 56).
+/// The decision whether a loop polls for a moment before it sleeps (decision 56).
 ///
 /// Sleeping and waking up takes longer than many clients need to send their next request, but polling uses the
-/// processor. The loop therefore polls only if its last wait was short, and only for about such a time. After several
-/// polls in vain it polls ever more rarely.
+/// processor. The loop therefore polls only if its last wait was short, and polls at most for a similar time. After
+/// each poll in vain it waits longer until the next poll.
 struct BusyPoll {
     /// The longest poll in nanoseconds.
     static let longest: Int64 = 20_000

@@ -3,7 +3,7 @@ import Glibc
 import HeadgateData
 import Synchronization
 
-/// A libuv loop that is the executor of one actor: a single thread runs everything that lives on it.
+/// A libuv event loop, which can be the executor of actors. A single thread runs everything that lives on it.
 ///
 /// The loop belongs to the thread that creates it, until ``run()`` is called on another thread. Any thread may call
 /// ``submit(_:)`` and ``stop()``, read the clocks and read ``isCurrent``. All else is for the loop's own thread.
@@ -18,7 +18,7 @@ public final class EventLoop: @unchecked Sendable {
     private let turnEnd: TurnEnd
     private let inbox = Guarded(Inbox())
     private let wakeUp: UnsafeMutablePointer<uv_async_t>
-    /// The work taken from the inbox, and the number of items that have run.
+    /// The work taken from the inbox, and the index of the next item to run.
     @exclusivity(unchecked) private var taken: [Inbox.Work] = []
     @exclusivity(unchecked) private var takenRun = 0
     /// The read buffer of all connections.
@@ -108,7 +108,7 @@ public final class EventLoop: @unchecked Sendable {
     }
 
     /// Runs `work` once at the end of the loop's present turn, after all ready sockets have been read. Work that is
-    /// added there runs in the same turn, up to a number of rounds.
+    /// added by this work runs in the same turn, up to a number of rounds.
     public func atEndOfTurn(_ phase: TurnPhase, _ work: @escaping () -> Void) {
         preconditionCurrent()
         turnEnd.add(phase, work)
@@ -118,8 +118,8 @@ public final class EventLoop: @unchecked Sendable {
     /// returns.
     public func atEndOfTurn(_ work: @escaping () -> Void) { atEndOfTurn(.facts, work) }
 
-    /// Runs `work` once at the end of the loop's next turn, for work that has used its share of this turn. All sockets
-    /// that are ready are read before it continues.
+    /// Runs `work` once at the end of the loop's next turn. Use it to continue long work: all ready sockets are read
+    /// first.
     public func atEndOfNextTurn(_ work: @escaping () -> Void) {
         preconditionCurrent()
         turnEnd.addForNextTurn(work)
@@ -142,7 +142,7 @@ public final class EventLoop: @unchecked Sendable {
             drainAll()
             turnEnd.run()
             doBetweenTurns()
-            // Release the ownership first: once the inbox is closed, a late thread may take it.
+            // Release the ownership first: once the inbox is closed, the thread for late work may take it.
             let former = owner.exchange(0, ordering: .acquiringAndReleasing)
             if let waiters = inbox.withLock({ $0.close() }) { return waiters }
             owner.store(former, ordering: .releasing)
@@ -153,7 +153,8 @@ public final class EventLoop: @unchecked Sendable {
 // MARK: Between two turns
 
 extension EventLoop {
-    /// Registers the helper that is asked for work at the end of this turn. A loop has one helper.
+    /// Registers the helper for the end of this turn. The loop then calls ``LoopHelper/turnEnded()``. A loop has at
+    /// most one helper.
     public func betweenTurns(_ helper: any LoopHelper) {
         preconditionCurrent()
         self.helper = helper
@@ -161,7 +162,7 @@ extension EventLoop {
 
     /// Takes the loop over for the calling thread if its own thread is busy with a helper's work. After a success the
     /// caller calls ``runTakenOver()``. May be called from any thread but the loop's.
-    /// - Parameter timeLimit: the time for which the loop's thread must have been away.
+    /// - Parameter timeLimit: the time for which the loop's thread must have been busy with the helper's work.
     public func takeOver(ifGoneFor timeLimit: Duration) -> Bool {
         guard ownership.takeOver(ifGoneSince: monotonicNow - timeLimit.wholeNanoseconds) else { return false }
         setCurrent(true)
@@ -225,7 +226,7 @@ extension EventLoop {
             return false
         }
         helper.workEnded(inPlace: true)
-        // The acknowledgements of the work are written before its further consequences are processed.
+        // Acknowledgements that the work has produced are written to sockets before other work of the turn's end.
         turnEnd.runFirst(.write)
         turnEnd.run()
         return true
@@ -402,7 +403,7 @@ extension EventLoop {
         return loop
     }
 
-    /// Closes a handle whose owner is being released, on any thread.
+    /// Closes the handle of an owner that is being released. May be called on any thread.
     func release(_ handle: Handle?) {
         guard let handle else { return }
         if isCurrent { return handle.close() }

@@ -33,7 +33,7 @@ final class Handle {
         registry.add(self, at: memory)
     }
 
-    /// Returns the handle as libuv's type of its kind. The caller must know the type.
+    /// Returns the handle as a pointer to libuv's type of its kind, like `uv_timer_t`. The caller must know the type.
     func raw<Raw>(as: Raw.Type = Raw.self) -> UnsafeMutablePointer<Raw> {
         memory.assumingMemoryBound(to: Raw.self)
     }

@@ -17,7 +17,7 @@ struct Inbox: Sendable {
         case closing
         /// The loop is closed, and there is no work. Next: `servedLate`, when work is added.
         case closed
-        /// The loop is closed. A thread of its own, which was ordered once, runs the work. Next: `closed`, once there is
+        /// The loop is closed. A separate thread, started for this phase, runs the work. Next: `closed`, once there is
         /// no work left.
         case servedLate
     }
@@ -48,7 +48,7 @@ struct Inbox: Sendable {
         }
     }
 
-    /// Exchanges the waiting work for an empty array, whose memory is reused.
+    /// Moves the waiting work into `taken`, which must be empty. The memory of `taken` is reused for new work.
     mutating func take(into taken: inout [Work]) {
         swap(&work, &taken)
     }
@@ -65,14 +65,14 @@ struct Inbox: Sendable {
         return closeWaiters
     }
 
-    /// Returns true if the late thread may end, because there is no work.
+    /// Returns true if the thread for late work may end, because there is no work.
     mutating func endLateService() -> Bool {
         guard work.isEmpty else { return false }
         phase = .closed
         return true
     }
 
-    /// Adds a waiter for the close of the loop. Returns false if the loop is closed already.
+    /// Adds a closure to call once the loop is closed. Returns false if the loop is closed already.
     mutating func awaitClose(_ waiter: @escaping @Sendable () -> Void) -> Bool {
         guard !isClosed else { return false }
         closeWaiters.append(waiter)

@@ -13,7 +13,7 @@ public final class LoopTimer {
     private let loop: EventLoop
     private let handle: Handle?
     private let action: () -> Void
-    /// The number of armings and cancellations, by which a late call recognises that it is obsolete.
+    /// The number of armings and cancellations. A delayed call is obsolete if the number has changed.
     private var arming = 0
 
     /// The delay beyond which the process, or its loop, must have been stopped, in nanoseconds.
@@ -26,7 +26,7 @@ public final class LoopTimer {
         self.action = action
         // The call fails only on a closed loop.
         handle = try? Handle("uv_timer_init", in: loop.handles) { uv_timer_init($0, $1) }
-        handle?.onEvent = { [weak self] _, _ in self?.timeHasCome() }
+        handle?.onEvent = { [weak self] _, _ in self?.expired() }
     }
 
     deinit {
@@ -61,7 +61,7 @@ public final class LoopTimer {
         uv_timer_stop(handle.raw())
     }
 
-    private func timeHasCome() {
+    private func expired() {
         guard let deadline, loop.monotonicNow - deadline > LoopTimer.lateness else { return fire() }
         let arming = arming
         loop.atEndOfNextTurn { [weak self] in
@@ -78,7 +78,8 @@ public final class LoopTimer {
     }
 }
 
-/// Calls back on the loop when the process gets a signal. It lives on the loop's thread, and stops when it is released.
+/// A handler of a signal of the process, called on the loop. It lives on the loop's thread, and stops when it is
+/// released.
 public final class LoopSignal {
     private let loop: EventLoop
     private let handle: Handle
@@ -111,8 +112,8 @@ public final class LoopSignal {
     }
 }
 
-/// Calls back when a descriptor becomes readable. It lives on the loop's thread, and stops when it is released. The
-/// descriptor belongs to the caller, who must not close it before.
+/// A watch that calls back when a descriptor becomes readable. It lives on the loop's thread, and stops when it is
+/// released. The descriptor belongs to the caller, who must not close it before the watch is released.
 public final class DescriptorWatch {
     private let loop: EventLoop
     private let handle: Handle

@@ -11,12 +11,12 @@ final class LoopOwnership: Sendable {
     /// The time at which the loop's thread went away, in nanoseconds of the monotonic clock.
     private let goneSince = Atomic<Int64>(0)
 
-    /// A token for coming back.
+    /// The token of one absence, which the loop's thread needs to come back.
     struct Absence {
         fileprivate var state: UInt64
     }
 
-    /// Records that the loop's thread goes away. It must not use the loop until it is back.
+    /// Records that the loop's thread begins other work. It must not use the loop until ``comeBack(_:)`` returns true.
     func goAway(at now: Int64) -> Absence {
         goneSince.store(now, ordering: .relaxed)
         let away = state.load(ordering: .relaxed) | 1
@@ -24,7 +24,7 @@ final class LoopOwnership: Sendable {
         return Absence(state: away)
     }
 
-    /// Records that the loop's thread is back.
+    /// Ends an absence of the loop's thread.
     /// - Returns: true if it still owns the loop.
     func comeBack(_ absence: Absence) -> Bool {
         state.compareExchange(

@@ -13,7 +13,7 @@ final class TurnEnd {
     /// The work for the end of the next turn.
     @exclusivity(unchecked) private var next: [Work] = []
 
-    /// A wrapper for a closure. An array of closures would wrap each closure another time.
+    /// A wrapper for a closure. It saves an allocation: an array of closures would wrap each closure again.
     private struct Work {
         let run: () -> Void
     }
@@ -53,7 +53,7 @@ final class TurnEnd {
         if isIdle, idle.isOpen { uv_idle_stop(idle.raw()) }
     }
 
-    /// Runs the waiting work of one phase before all others.
+    /// Runs the waiting work of one phase now.
     func runFirst(_ phase: TurnPhase) { run(phase.rawValue) }
 
     private func beginNext() {

@@ -1,10 +1,11 @@
 import Glibc
 
-/// Writes lines to a descriptor from a thread of its own, so that callers never wait for the process that reads them.
+/// An output that writes lines to a descriptor from its own thread, so that callers never wait for the process that
+/// reads them.
 ///
-/// Unread lines are kept up to a limit; further lines are dropped and counted. When there is room again, one line
-/// reports the number of dropped lines. Without a reader a write fails, and never ends the process (SIGPIPE). It may be
-/// used from any thread.
+/// Unwritten lines are kept up to a limit; further lines are dropped and counted. When there is room again, one line
+/// reports the number of dropped lines. If the reader is gone, a write fails, but SIGPIPE does not end the process. It
+/// may be used from any thread.
 public final class LineOutput: Sendable {
     /// Returns the line that reports a number of dropped lines.
     public typealias Notice = @Sendable (_ dropped: Int) -> String

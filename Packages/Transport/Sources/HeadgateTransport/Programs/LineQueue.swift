@@ -1,5 +1,5 @@
-/// The queue of lines to write to a descriptor, and the number of dropped lines. Pure: the writer takes the next line
-/// and reports its result.
+/// The queue of lines to write to a descriptor, and the number of dropped lines. A pure value: the writer takes the
+/// next line and reports the result of writing it.
 ///
 /// The queue drops new lines from the time when it is full until half of it is free. A slow reader thus causes one
 /// notice of dropped lines, not one per line.
@@ -23,7 +23,7 @@ struct LineQueue {
     /// The number of dropped lines that are not reported yet.
     private var unreported = 0
     private var notice: Notice = { _ in "" }
-    /// True after a failed write. The next line is written then; a notice alone is not.
+    /// True if the last write failed. The notice of dropped lines then waits for the next line.
     private var isBroken = false
     /// True while a writer takes lines.
     private(set) var isWriting = false

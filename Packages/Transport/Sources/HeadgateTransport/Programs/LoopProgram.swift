@@ -4,9 +4,9 @@ import Glibc
 /// A program that this process has started. Its end is reported on the loop, and it leaves no zombie as long as the
 /// loop runs.
 ///
-/// The program has its own session, so that signals from the terminal do not reach it. It inherits standard
-/// error, standard output unless another output is given, and no other descriptor. It gets `SIGTERM` when the thread that started it ends, also if this
-/// process is killed.
+/// The program has its own session, so that signals from the terminal do not reach it. It inherits standard error, and
+/// standard output unless another output is given. It inherits no other descriptor. It gets `SIGTERM` when the thread
+/// that started it ends, even if this process is killed.
 public final class LoopProgram {
     /// The way in which a program ended.
     public enum End: Equatable, Sendable {
@@ -18,7 +18,7 @@ public final class LoopProgram {
 
     private let process: pid_t
     private let whenEnded: (End) -> Void
-    /// Reports the ends of this process's children; nil once this program has ended.
+    /// The watch for the ends of this process's children (SIGCHLD); nil once this program has ended.
     private var children: LoopSignal?
 
     /// Starts a program.
@@ -43,7 +43,7 @@ public final class LoopProgram {
         watch.program = self
     }
 
-    /// Retains the program until it has ended.
+    /// An object that retains the program until it has ended.
     private final class Watch {
         var program: LoopProgram?
     }

@@ -1,6 +1,6 @@
 import Glibc
 
-/// Opens files that a program keeps for itself, for writing, in directories that other users may be able to write to.
+/// Functions that open a program's own files for writing, in directories to which other users may be able to write.
 ///
 /// A symbolic link is never followed, a file of another user is never opened, and a new file replaces nothing (Behaviour
 /// X8). All functions return a descriptor, or -1 with `errno`.
@@ -20,8 +20,8 @@ public enum OwnFile {
         return descriptor
     }
 
-    /// Creates a file with mode 0600. What has the name is removed first: a file that an earlier run has left, or a
-    /// link, whose target stays.
+    /// Creates a file with mode 0600. First removes an existing file of the name, for example of an earlier run. Of a
+    /// link only the link is removed.
     public static func create(_ path: String) -> Int32 {
         let flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
         for _ in 0..<2 {
@@ -33,8 +33,8 @@ public enum OwnFile {
         return -1
     }
 
-    /// Returns true if an open file may be written to for a program that works in the directory of the file: it is
-    /// regular, and belongs to this user or to the owner of the directory. Any other user may have put it there.
+    /// Returns true if an open file may be written to: it is regular, and belongs to this user or to the owner of its
+    /// directory. A file of any other user is not trusted: that user may have put it there.
     public static func isTrusted(_ descriptor: Int32, at path: String) -> Bool {
         var (own, above) = (stat(), stat())
         guard fstat(descriptor, &own) == 0, own.st_mode & S_IFMT == S_IFREG else { return false }

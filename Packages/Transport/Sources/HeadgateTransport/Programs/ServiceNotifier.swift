@@ -1,9 +1,10 @@
 import Glibc
 
-/// Sends messages to the service manager (sd_notify(3)) without waiting for it. It lives on the loop's thread.
+/// A sender of messages to the service manager (sd_notify(3)), which never waits for the manager. It lives on the
+/// loop's thread.
 ///
 /// A busy manager may not take messages for a moment. Messages about the service's state are kept and sent again in
-/// order. Watchdog messages are not, because the next one is soon due.
+/// order. Watchdog messages are not kept, because the next one follows soon.
 public final class ServiceNotifier {
     private let address: NotifyAddress
     private var waiting: [String] = []

@@ -62,7 +62,7 @@ struct ListeningSocket: ~Copyable {
         guard address.connect(probe) != 0 else { return true }
         switch errno {
         case ECONNREFUSED, ENOENT: return false
-        // A full backlog, or a socket of another kind: a process owns it.
+        // The backlog is full, or the socket has another type. In both cases a process has the socket open.
         case EAGAIN, EPROTOTYPE: return true
         default: throw .last("connect", path: address.path)
         }
@@ -77,8 +77,8 @@ struct ListeningSocket: ~Copyable {
         throw .last("bind", path: address.path)
     }
 
-    // The umask may have removed permissions, and reading the umask would change it for other threads. The file may
-    // already have been replaced by a symbolic link, which is not followed.
+    // The mode is set again because the umask may have removed permissions. The umask cannot be read without changing
+    // it for other threads. The file may have been replaced by a symbolic link, which is not followed.
     private static func setMode(_ mode: mode_t, of path: String) throws(TransportError) {
         guard fchmodat(AT_FDCWD, path, mode, AT_SYMLINK_NOFOLLOW) != 0 else { return }
         throw .last("chmod", path: path)
@@ -123,8 +123,8 @@ struct SocketFile {
     }
 }
 
-/// Prevents two processes that start at the same time from both finding the same stale socket file, so that the second
-/// would remove the first one's socket.
+/// A lock for replacing a stale socket file. Without it, two processes that start at the same time could both find the
+/// file stale. The second process would then remove the first one's socket.
 ///
 /// The lock is on a file beside the socket that only this user can open. A lock on the directory could be held by every
 /// user who can read the directory, and the daemon would not start (Behaviour X8). The file stays: if it were removed,
@@ -132,7 +132,7 @@ struct SocketFile {
 private struct SocketLock: ~Copyable {
     private let file: Descriptor
 
-    /// Takes the lock. With `waiting` it waits a moment: a process that holds the lock for longer is not starting.
+    /// Takes the lock. With `waiting` it waits a moment for another process that is starting.
     init(_ path: String, waiting: Bool) throws(TransportError) {
         let number = OwnFile.open(path)
         guard number >= 0 else { throw .last("open", path: path) }
@@ -151,7 +151,7 @@ private struct SocketLock: ~Copyable {
         return false
     }
 
-    /// Releases the lock, which the end of its life would do as well.
+    /// Releases the lock before the end of its scope.
     consuming func release() {}
 
     private static let attempts = 500

@@ -1,13 +1,13 @@
 import CUV
 import Glibc
 
-/// Listens on a Unix stream socket. It lives on its loop's thread. It listens until it is closed or the loop stops,
-/// even if no one holds a reference to it.
+/// A listener on a Unix stream socket. It lives on its loop's thread. It listens until it is closed or the loop stops,
+/// even without a reference to it.
 public final class UnixListener {
     /// The socket's path; nil if the socket was inherited.
     public let path: String?
-    /// Called when connections cannot be accepted; they wait, and are retried a moment later. A shortage is reported
-    /// once, until all waiting connections have been accepted.
+    /// Called when connections cannot be accepted. They stay in the backlog, and the listener tries again a moment
+    /// later. A shortage of descriptors or memory is reported once, until all waiting connections have been accepted.
     public var onError: ((TransportError) -> Void)?
 
     private let loop: EventLoop
@@ -16,7 +16,7 @@ public final class UnixListener {
     private let onConnection: (Connection) -> Void
     private var socket: ListeningSocket?
     private var retry: LoopTimer?
-    /// True if connections wait that could not be accepted.
+    /// True if connections in the backlog could not be accepted.
     private var isShort = false
 
     /// Binds and listens on `path`. Creates a missing directory (mode 0750), replaces a stale socket file that no

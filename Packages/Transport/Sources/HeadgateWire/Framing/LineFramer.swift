@@ -1,12 +1,13 @@
 internal import Glibc
 
-/// Splits a stream of bytes into lines, the frames of the protocol.
+/// A framer that splits a stream of bytes into lines, the frames of the protocol.
 ///
 /// LF ends a line, and a CR before it is dropped. Lines with only spaces and tabs are ignored. A line that is too long
 /// is reported once, as soon as that is certain, and the rest of it is skipped without being kept.
 ///
-/// A line within one chunk is returned in place; only the rest of a chunk is copied. The reader pulls lines and may
-/// stop after any of them, for example when too many are unanswered or when the connection is closed:
+/// A line within one chunk is returned in place; only an incomplete line at the end of a chunk is copied. The reader
+/// pulls lines and may stop after any of them, for example when too many are unanswered or when the connection is
+/// closed:
 ///
 ///     framer.lend(chunk)
 ///     while isReadyForMore, let line = framer.next() { handle(line) }

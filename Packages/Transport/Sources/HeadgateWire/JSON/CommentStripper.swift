@@ -1,4 +1,4 @@
-/// Converts JSON with comments into JSON of the same length, so that all offsets stay the same.
+/// The conversion of JSON with comments into JSON of the same length, so that all offsets stay the same.
 ///
 /// `// …` up to the end of the line and `/* … */` become spaces; line ends within them are kept. Comments within
 /// strings are not recognised. An unterminated `/*` is left for the parser to report.

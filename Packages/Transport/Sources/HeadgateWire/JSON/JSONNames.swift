@@ -24,7 +24,7 @@ public struct JSONNames: @unchecked Sendable {
         }
     }
 
-    /// Creates a list of names, which must need no escapes.
+    /// Creates a list of names, which must not need escapes in JSON.
     public init(_ names: StaticString...) {
         precondition(names.count <= JSONNames.most && names.allSatisfy { $0.utf8CodeUnitCount > 0 })
         count = names.count
@@ -105,7 +105,7 @@ public struct JSONFound {
 
     /// The value of the name at an index of ``JSONNames``; nil if there is no such member.
     ///
-    /// If a name repeats, the last member counts, as with most parsers. Names are compared without escapes.
+    /// If a name repeats, the last member counts, as with most parsers. Names are compared with their escapes decoded.
     @inlinable @inline(__always)
     public subscript(index: Int) -> JSONView? {
         offsets[index] == 0 ? nil : object.ahead(offsets[index])

@@ -1,7 +1,7 @@
 internal import CSimdjson
 import HeadgateData
 
-/// Scans JSON text without copying it.
+/// A scanner of JSON text, which it does not copy.
 ///
 /// The scanner is strict: it accepts exactly one value by RFC 8259, in valid UTF-8 and without a byte order mark.
 /// Numbers of any size and escapes of lone surrogates are part of that grammar and are accepted. The scanner reads no

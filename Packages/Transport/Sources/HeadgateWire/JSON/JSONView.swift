@@ -68,7 +68,7 @@ public struct JSONView {
 
     /// Returns the value of a member, or nil if there is no such member or this is not an object.
     ///
-    /// If a name repeats, the last member counts, as with most parsers. Names are compared without escapes.
+    /// If a name repeats, the last member counts, as with most parsers. Names are compared with their escapes decoded.
     public func member(_ name: StaticString) -> JSONView? {
         var found: JSONView?
         for (key, value) in JSONMembers(container: self) where key.equals(name) { found = value }
@@ -80,7 +80,7 @@ public struct JSONView {
         UnsafeRawBufferPointer(start: text + Int(start), count: Int(end &- start))
     }
 
-    /// Returns the value, or name, whose entry is `entries` after this one.
+    /// Returns the value or name whose entry is `entries` entries after this one.
     @inlinable
     func ahead(_ entries: UInt32) -> JSONView {
         JSONView(text: text, entry: entry + Int(entries))
@@ -154,7 +154,7 @@ extension JSONView {
         entry.pointee.kind == HG_JSON_STRING.rawValue ? spelling : nil
     }
 
-    /// The string without escapes; nil for other values. Lone surrogates become U+FFFD.
+    /// The string with its escapes decoded; nil for other values. Lone surrogates become U+FFFD.
     public var string: String? {
         guard kind == .string else { return nil }
         if let contents { return String(decoding: contents, as: UTF8.self) }
@@ -172,14 +172,15 @@ extension JSONView {
         return memcmp(start, text.utf8Start, text.utf8CodeUnitCount) == 0
     }
 
-    /// Appends the UTF-8 of a string without escapes. Lone surrogates become U+FFFD. Does nothing for other values.
+    /// Appends the UTF-8 of a string with its escapes decoded. Lone surrogates become U+FFFD. Does nothing for other
+    /// values.
     public func appendUnescaped(to bytes: inout [UInt8]) {
         guard kind == .string else { return }
         if let contents { return bytes.append(contentsOf: contents) }
         JSONUnescaper(spelling).append(to: &bytes)
     }
 
-    /// Appends the bytes of a string without escapes, such that different strings give different bytes. Lone surrogates
+    /// Appends the bytes of a string with its escapes decoded. Different strings give different bytes. Lone surrogates
     /// are kept, although that is not valid UTF-8. Does nothing for other values.
     public func appendExact(to bytes: inout [UInt8]) {
         guard kind == .string else { return }
@@ -187,7 +188,7 @@ extension JSONView {
         JSONUnescaper(spelling).append(to: &bytes, keepingHalves: true)
     }
 
-    /// True if a string in the value may contain half of a surrogate pair. It is also true for a whole pair of escapes.
+    /// True if a string in the value contains an escape of a surrogate. The surrogate may be lone, or half of a pair.
     var hasHalves: Bool {
         let bytes = raw
         return bytes.indices.dropLast(3).contains { offset in
@@ -196,9 +197,9 @@ extension JSONView {
         }
     }
 
-    /// The value's JSON text without line ends and tabs between its tokens.
+    /// The value's JSON text, in which spaces replace line ends and tabs between tokens.
     var plainText: [UInt8] {
-        // No string has such bytes, so that they are white space.
+        // JSON allows bytes below the space only between tokens, as white space.
         raw.map { max($0, UInt8(ascii: " ")) }
     }
 
@@ -210,8 +211,8 @@ extension JSONView {
         return bytes.elementsEqual(UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
     }
 
-    /// The most bytes that an escape has for a byte of its character. A longer spelling cannot be a text, and a client
-    /// may send one of a megabyte (Behaviour X3).
+    /// The most bytes that an escape has for each byte of its character. A longer string cannot be equal to a text, and
+    /// decoding one of a megabyte would take long (Behaviour X3).
     static let longestEscape = 6
 
     /// The bytes between the quotes of a string.

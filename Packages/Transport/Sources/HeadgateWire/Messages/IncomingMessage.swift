@@ -1,4 +1,4 @@
-/// Decodes messages from lines. One decoder serves any number of connections, one line at a time.
+/// A decoder of messages from lines. One decoder serves any number of connections, one line at a time.
 public final class MessageDecoder {
     private let scanner: JSONScanner
     /// A copy of the names, for fast access.
@@ -80,7 +80,7 @@ extension IncomingMessage {
     }
 }
 
-/// A message from the other side. It is valid as long as its line.
+/// A message from the peer. It is valid as long as its line.
 public enum IncomingMessage {
     /// A request that needs one answer.
     case request(Request)
@@ -208,7 +208,7 @@ private struct MessageFields {
         }
     }
 
-    /// Returns an invalid message. Without a method and with a result or error it was meant as an answer.
+    /// Returns an invalid message. A message without a method but with a result or an error was meant as an answer.
     private func invalid(_ id: RequestID?, _ message: String) -> IncomingMessage {
         guard let id, method == nil, result != nil || failure != nil else {
             return .invalid(id: id, .invalidRequest(message))

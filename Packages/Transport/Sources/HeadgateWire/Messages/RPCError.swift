@@ -6,10 +6,10 @@ public struct RPCError: Error, Sendable, Equatable {
     public var code: Int
     /// The description, for people.
     public var message: String
-    /// Data for programs: `reason` for the service's own errors, `path` for wrong params, and more.
+    /// Data for programs, for example `reason` for the service's own errors and `path` for wrong params.
     public var data: DataObject
     /// The JSON text of the message and the data, if they contain what `message` and `data` cannot hold, like half a
-    /// surrogate pair (Behaviour P6). Nil if those two say all of it.
+    /// surrogate pair (Behaviour P6). Nil if `message` and `data` contain all of it.
     public var spelling: Spelling?
 
     /// The JSON text of an error's members.
@@ -39,14 +39,14 @@ public struct RPCError: Error, Sendable, Equatable {
         for (key, value) in data where key != "reason" { self.data[key] = value }
     }
 
-    /// The reason; nil if there is none, or one that this version does not know. `data` contains its word.
+    /// The reason; nil if there is none, or if this version does not know its word. `data` contains its word.
     public var reason: ErrorReason? {
         data.get(key: "reason", as: String.self).flatMap(ErrorReason.init(rawValue:))
     }
 }
 
 extension RPCError: CustomStringConvertible {
-    /// The message, as programs print an error.
+    /// The same as ``message``, which programs print for an error.
     public var description: String { message }
 }
 
@@ -64,17 +64,17 @@ extension RPCError {
     /// The code of all of the service's own errors, which have different reasons.
     public static let serviceCode = -32000
 
-    /// The line is not JSON, or not UTF-8.
+    /// Returns the error for a line that is not JSON or not UTF-8.
     public static func parseError(_ message: String = "not JSON") -> RPCError {
         RPCError(code: parseErrorCode, message: message)
     }
 
-    /// The message is not a JSON-RPC 2.0 message.
+    /// Returns the error for a message that is not a JSON-RPC 2.0 message.
     public static func invalidRequest(_ message: String) -> RPCError {
         RPCError(code: invalidRequestCode, message: message)
     }
 
-    /// There is no such method.
+    /// Returns the error for a method that does not exist.
     public static func methodNotFound(_ method: String) -> RPCError {
         RPCError(code: methodNotFoundCode, message: "no method \(shortened(method))")
     }
@@ -164,7 +164,7 @@ public enum ErrorReason: String, Sendable, CaseIterable {
     case providerLost = "provider_lost"
     /// The operation timed out.
     case timeout
-    /// Boards wait for each other in a cycle, or too deep.
+    /// Boards wait for each other in a cycle, or in too long a chain.
     case activationCycle = "activation_cycle"
     /// A limit of the connection or of the daemon was reached.
     case limit

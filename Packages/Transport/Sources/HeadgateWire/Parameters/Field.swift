@@ -4,7 +4,7 @@ import HeadgateData
 public struct Field<Value>: Sendable {
     /// The description of the member.
     public let member: Schema.Member
-    /// Reads the value from its object, which may be missing it. The object is nil if there is none.
+    /// Reads the value from its object, from which it may be missing. The object is nil if the params are absent.
     public let read: @Sendable (JSONView?) throws(ParameterFault) -> Value
 
     /// Creates a required parameter.
@@ -31,7 +31,7 @@ public struct Field<Value>: Sendable {
     ///   - name: the name.
     ///   - shape: the shape of the value.
     ///   - value: the default.
-    ///   - item: the default in the form of a message.
+    ///   - item: the default as JSON, for the schema.
     ///   - note: the meaning, if the name does not say it.
     public init(
         optional name: StaticString, _ shape: Shape<Value>, usually value: Value, asItem item: DataItem,

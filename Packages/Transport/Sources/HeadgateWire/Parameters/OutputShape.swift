@@ -13,12 +13,12 @@ public struct OutputShape<Value>: Sendable {
         self.write = write
     }
 
-    /// Returns the shape with a name for its schema in the document.
+    /// Returns the shape with a name under which the OpenRPC document has its schema.
     public func named(_ name: String) -> OutputShape {
         OutputShape(.named(name, schema), write)
     }
 
-    /// Returns the shape of values from which the written values are made.
+    /// Returns a shape of other values. `make` converts each of them into the value that this shape writes.
     public func of<Source>(_ make: @escaping @Sendable (Source) -> Value) -> OutputShape<Source> {
         OutputShape<Source>(schema) { [write] source, writer in write(make(source), &writer) }
     }
@@ -84,7 +84,7 @@ public struct OutputMembers<Value>: Sendable {
         }
     }
 
-    /// Returns the members of values from which the written values are made.
+    /// Returns members of other values. `make` converts each of them into the value whose members are written.
     public func of<Source>(_ make: @escaping @Sendable (Source) -> Value) -> OutputMembers<Source> {
         OutputMembers<Source>(declared) { [write] source, writer in write(make(source), &writer) }
     }
@@ -172,6 +172,6 @@ extension OutputShape where Value == DataObject {
 }
 
 extension OutputShape where Value == [UInt8] {
-    /// Returns a shape of values that are given as JSON.
+    /// Returns a shape of values that are JSON text already.
     public static func json(_ schema: Schema) -> OutputShape { OutputShape(schema) { $1.raw($0) } }
 }

@@ -32,7 +32,7 @@ public indirect enum Schema: Sendable {
         public var name: String
         public var schema: Schema
         public var isRequired: Bool
-        /// The default; nil if there is none, or if it depends on other things.
+        /// The default; nil if there is none, or if it is not a fixed value.
         public var usual: DataItem?
         /// The meaning, if the name does not say it.
         public var note: String?

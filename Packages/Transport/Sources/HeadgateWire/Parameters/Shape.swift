@@ -15,7 +15,8 @@ public struct Shape<Value>: Sendable {
         self.read = read
     }
 
-    /// Creates a shape of values that are either valid or not.
+    /// Creates a shape whose values all have the same fault if they are invalid. `value` returns nil for an invalid
+    /// value.
     public init(_ schema: Schema, mustBe expectation: String, _ value: @escaping @Sendable (JSONView) -> Value?) {
         self.init(schema) { view throws(ParameterFault) in
             guard let value = value(view) else { throw ParameterFault("must be \(expectation)") }
@@ -23,7 +24,7 @@ public struct Shape<Value>: Sendable {
         }
     }
 
-    /// Returns the shape with a name for its schema in the document.
+    /// Returns the shape with a name under which the OpenRPC document has its schema.
     public func named(_ name: String) -> Shape {
         Shape(.named(name, schema), read)
     }
@@ -58,7 +59,7 @@ extension Shape where Value == String {
         _ bytes: ClosedRange<Int>, complaint: @escaping @Sendable (String) -> String? = { _ in nil }
     ) -> Shape {
         Shape(.string(least: bytes.lowerBound, most: bytes.upperBound)) { view throws(ParameterFault) in
-            // No byte is escaped in more than six.
+            // An escape has at most six bytes for each byte of the text.
             guard view.kind != .string || view.raw.count <= 6 * bytes.upperBound + 2 else {
                 throw ParameterFault("must have \(bytes.lowerBound) to \(bytes.upperBound) bytes")
             }

@@ -1,7 +1,7 @@
 import Glibc
 
-/// Resolves the symbolic links of a path, so that two spellings of one file become equal. The file and the directories
-/// above it need not exist.
+/// The canonical form of a path, without symbolic links. Paths that lead to one file through different symbolic links
+/// have the same form. The file and the directories above it need not exist.
 enum CanonicalPath {
     /// Returns the resolved path. See ``resolve(_:)``.
     static func of(_ path: String) -> String {

@@ -1,7 +1,7 @@
 import Glibc
 
-/// Rotates a full file: `events.ndjson` becomes `events.ndjson.1`, the newest rotated file, and the numbers of the
-/// others rise by one (Behaviour K2).
+/// The rotation of a full file: `events.ndjson` becomes `events.ndjson.1`, the newest rotated file, and the numbers of
+/// the others rise by one (Behaviour K2).
 ///
 /// A file with such a name that no dispatcher wrote keeps its name and content. The rotation skips its number.
 struct Rotation {
@@ -68,7 +68,7 @@ struct Rotation {
     }
 }
 
-/// Recognises files that dispatchers write.
+/// The test whether a file has events that a dispatcher wrote.
 private enum EventLines {
     /// Returns true if a file is empty or begins as every delivered event does. Files of other programs are never
     /// overwritten or deleted (Behaviour K2).

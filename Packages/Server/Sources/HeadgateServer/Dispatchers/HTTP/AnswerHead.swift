@@ -1,5 +1,5 @@
-/// Checks the head of an answer, line by line, where libcurl is too lenient. libcurl accepts a head that breaks off,
-/// and any line that begins with `HTTP/` as a status line. It also reports a status for an answer that it has refused.
+/// A check of an answer's head, line by line, where libcurl is too lenient. libcurl accepts a head that breaks off, and
+/// any line that begins with `HTTP/` as a status line. It also reports a status for an answer that it has refused.
 struct AnswerHead {
     /// True if an answer has begun, and each of its heads begins with a valid status line.
     var isSound: Bool { hasBegun && !isBroken }

@@ -27,8 +27,8 @@ struct EncodedBody: Sendable {
     }
 }
 
-/// Converts and compresses a dispatcher's bodies on a thread of its own, in order. This work takes longer than all
-/// other work for an event. On its own thread it delays neither the loop nor other dispatchers.
+/// An encoder that converts and compresses a dispatcher's bodies on its own thread, in order. This work takes longer
+/// than all other work for an event. On its own thread it delays neither the loop nor other dispatchers.
 // Unchecked: the thread only passes the reference on. The loop alone uses the state.
 final class BodyEncoder: @unchecked Sendable {
     /// Converts a batch's body into the body to send. Called on the encoder's thread.

@@ -1,6 +1,6 @@
 import HeadgateCore
 
-/// Judges HTTP statuses: Behaviour D3, D7 and D9 for HTTP destinations. The first matching rule applies.
+/// The meaning of HTTP statuses: Behaviour D3, D7 and D9 for HTTP destinations. The first matching rule applies.
 /// `retry_failed_requests` and `oversize` come before these rules, for every kind of dispatcher.
 struct HTTPAnswerPolicy: Sendable, Equatable {
     /// Statuses that settings set to retry (true) or to dead-letter (false), whatever the rules say.

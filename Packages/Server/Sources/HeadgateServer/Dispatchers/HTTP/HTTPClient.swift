@@ -3,7 +3,7 @@ import CUV
 import Glibc
 import HeadgateTransport
 
-/// Sends HTTP requests with libcurl on the event loop. All users share one pool of connections (Behaviour K1).
+/// An HTTP client on the event loop, based on libcurl. All users share one pool of connections (Behaviour K1).
 ///
 /// The client lives on the loop's thread. It follows the proxy settings of the environment (`https_proxy`, `no_proxy`
 /// and so on), except for this machine's own addresses.
@@ -206,7 +206,7 @@ final class HTTPClient {
     }
 }
 
-/// Watches one of libcurl's sockets for reading and writing.
+/// A watch of one of libcurl's sockets for reading and writing.
 private final class SocketWatch {
     private let handle: UnsafeMutablePointer<uv_poll_t>
     private let action: (Int32) -> Void

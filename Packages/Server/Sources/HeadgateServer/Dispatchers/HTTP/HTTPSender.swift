@@ -13,9 +13,9 @@ final class HTTPSender: Sender {
     private let client: HTTPClient
     private let target: HTTPRequest.Target
     private let endpointSecrets: [String]
-    /// Converts and compresses bodies, or nil if they are sent as they are.
+    /// The encoder that converts and compresses bodies, or nil if bodies are sent unchanged.
     private let encoder: BodyEncoder?
-    /// Reads the files of requests, or nil if requests need none.
+    /// The reader of the files that requests need, or nil if they need none.
     private let files: RequestFiles?
     private var losses = LostBodies()
     private var inFlight: [Int: Flight] = [:]

@@ -65,7 +65,7 @@ final class HTTPTransfer {
         return .answered(HTTPAnswer(status: status, headers: headers, body: kept, fault: isWhole ? nil : fault))
     }
 
-    /// True if the answer's body has arrived to its end. A server may send its whole answer before it has read the
+    /// Returns true if the answer's body is complete. A server may send its whole answer before it has read the
     /// request, and then end the HTTP/2 stream (RFC 9113, 8.1). libcurl calls that a failure.
     private func isBodyWhole(_ status: Int) -> Bool {
         guard received <= request.longestSuccess ?? .max else { return false }

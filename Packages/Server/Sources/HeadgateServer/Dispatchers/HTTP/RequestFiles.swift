@@ -1,8 +1,8 @@
 import Glibc
 import HeadgateTransport
 
-/// Reads the files that a dispatcher's requests need: secrets, certificates and keys. They are read again for each
-/// request, on a thread, so that a disk that hangs delays neither the loop nor other dispatchers.
+/// The reader of the files that a dispatcher's requests need: secrets, certificates and keys. Its own thread reads the
+/// files again for each request. So a disk that hangs delays neither the loop nor other dispatchers.
 // Unchecked: the thread only passes the reference on. The loop alone uses the state.
 final class RequestFiles: @unchecked Sendable {
     /// The contents of the readable files, by path.

@@ -1,6 +1,6 @@
 import HeadgateData
 
-/// Hides secrets in the texts of other programs, in every spelling (Behaviour X4).
+/// A mask that hides secrets in the texts of other programs, in every spelling (Behaviour X4).
 struct SecretMask {
     private let secrets: Set<String>
 

@@ -17,8 +17,8 @@ extension MessageSender {
     }
 }
 
-/// Produces events with librdkafka, which reports outcomes on a thread of its own. A producer is made at its first use,
-/// and again when the last one has ended and reported all its messages. A timeout does not end it.
+/// A publisher that produces events with librdkafka, which reports outcomes on its own thread. A producer is made at
+/// its first use, and again when the last one has ended and reported all its messages. A timeout does not end it.
 // Unchecked: the sender passes this object to its thread, and only that thread calls it.
 private final class KafkaProducer: MessagePublisher, @unchecked Sendable {
     private let settings: KafkaSettings

@@ -2,7 +2,7 @@ import CKafka
 import HeadgateCore
 import HeadgateTransport
 
-/// Handles the reports of one producer on librdkafka's threads: the outcome of each message, and problems of the
+/// The receiver of one producer's reports, on librdkafka's threads: the outcome of each message, and problems of the
 /// connections.
 final class KafkaReports: Sendable {
     private struct State {

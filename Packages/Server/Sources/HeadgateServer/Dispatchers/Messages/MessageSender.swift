@@ -1,7 +1,7 @@
 import HeadgateCore
 import HeadgateTransport
 
-/// Publishes batches for a ``MessageSender``, and reports the outcome of each event to the sender's link.
+/// A publisher of a ``MessageSender``'s batches. It reports the outcome of each event to the sender's flights.
 protocol MessagePublisher: AnyObject, Sendable {
     /// Publishes the events of a flight that may be published now, one message each. It may do so after it returns.
     func publish(_ flight: Int)

@@ -83,7 +83,8 @@ final class NATSOptions {
         NATSReports.reports(closure)?.link.endSent(cause: status.cause)
     }
 
-    /// Spreads the reconnects of machines that lost one cluster, in milliseconds.
+    /// The longest random delay of a reconnect, in milliseconds. It spreads the reconnects of machines that lost one
+    /// cluster.
     private static let reconnectJitter: Int64 = 1000
     /// The interval of pings, in milliseconds. A connection that died silently is noticed after two or three.
     private static let pingInterval: Int64 = 20_000

@@ -4,7 +4,8 @@ import HeadgateCore
 import HeadgateTransport
 import HeadgateWire
 
-/// Handles what libnats reports of one connection, on libnats's threads: acknowledgements, and the end of the connection.
+/// The receiver of libnats's reports of one connection, on libnats's threads: acknowledgements, and the end of the
+/// connection.
 ///
 /// libnats gets a number instead of a pointer. Its threads may call back long after the connection is destroyed, and then
 /// find nothing.

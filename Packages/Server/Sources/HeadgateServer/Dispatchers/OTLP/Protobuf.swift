@@ -1,5 +1,5 @@
-/// Writes a protobuf message. OTLP's request for logs needs one message in four wire types, so it needs neither a
-/// protobuf compiler nor a library with generated code.
+/// A writer of one protobuf message. OTLP's request for logs needs one message in four wire types, so it needs neither
+/// a protobuf compiler nor a library with generated code.
 struct ProtobufWriter {
     private(set) var bytes: [UInt8] = []
 
@@ -50,7 +50,7 @@ struct ProtobufWriter {
     }
 }
 
-/// Reads single fields of a protobuf message. If a field repeats, the last value counts.
+/// A reader of single fields of a protobuf message. If a field repeats, the last value counts.
 struct ProtobufReader {
     private var numbers: [UInt64: UInt64] = [:]
     private var texts: [UInt64: [UInt8]] = [:]

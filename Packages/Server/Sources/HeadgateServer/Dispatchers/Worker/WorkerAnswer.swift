@@ -2,7 +2,7 @@ import HeadgateCore
 import HeadgateData
 import HeadgateWire
 
-/// Reads a worker's answer to `dispatch` (Protocol, Server to client).
+/// The reader of a worker's answer to `dispatch` (Protocol, Server to client).
 enum WorkerAnswer {
     /// The word by which a worker reports the outcome of one event.
     enum Word: String, CaseIterable {

@@ -1,6 +1,6 @@
 import HeadgateCore
 
-/// Shares the batches of one dispatcher among its subscribers, by their credit (Behaviour K3).
+/// The distribution of one dispatcher's batches among its subscribers, by their credit (Behaviour K3).
 ///
 /// A pure value: it takes reports of what happened, with the time where it matters, and returns orders. The pool lends
 /// a batch to a subscriber. A subscriber that does not answer in time, or that disconnects, loses the batch. The

@@ -1,7 +1,7 @@
 import HeadgateCore
 import HeadgateCoreTesting
 
-/// A gate with a number of barriers, each of which is before all dispatchers.
+/// A gate with a number of barriers, each of which can block all dispatchers.
 struct Stage {
     let bench: GateBench
     let levers: [Lever]
