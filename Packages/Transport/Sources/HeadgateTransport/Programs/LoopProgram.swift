@@ -110,8 +110,8 @@ private struct CStrings {
     }
 }
 
-/// A file in memory, as the standard input of a program. Neither side ever waits for the other, whatever the size, and
-/// a program that does not read it has no effect on this process.
+/// A file in memory, as the standard input of a program. Neither process waits for the other, however large the file
+/// is. A program that does not read the file has no effect on this process.
 public struct MemoryFile: ~Copyable {
     fileprivate let descriptor: Descriptor
 

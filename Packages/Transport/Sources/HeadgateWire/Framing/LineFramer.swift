@@ -152,7 +152,7 @@ public struct LineFramer: ~Copyable {
     }
 }
 
-/// The bytes that wait for the rest of their line. Bytes taken from the front stay readable until more are appended.
+/// The kept bytes of an incomplete line. Bytes taken from the front stay readable until more are appended.
 private struct LineBuffer: ~Copyable {
     private var memory: UnsafeMutableRawPointer?
     private(set) var capacity = 0

@@ -88,7 +88,7 @@ public struct JSONSyntaxError: Error, Equatable, Sendable {
     public let offset: Int
     /// The error, for people.
     public let message: String
-    /// True if the text ends in the middle of a value or string, and could go on as JSON.
+    /// True if the text ends within a value or string, and more text could make it JSON.
     public let isCutOff: Bool
 
     /// Finds the first error of a text that was refused as `JSONFault.notJSON`.

@@ -92,8 +92,8 @@ public enum IncomingMessage {
     case invalid(id: RequestID?, RPCError)
     /// A notification with an error. It is counted, and not answered.
     case invalidNotification(RPCError)
-    /// An answer without a valid result or error. It is not answered, because the other side would take that as the
-    /// answer to its own request with that id.
+    /// An answer without a valid result or error. It is not answered, because the peer would take an error as the
+    /// answer to its own request with this id.
     case invalidResponse(id: RequestID, RPCError)
 
     /// A call of a method.
@@ -116,7 +116,7 @@ public enum IncomingMessage {
 
     /// An answer to a request.
     public struct Response {
-        /// The id of the request; null if the other side could not read it.
+        /// The id of the request; null if the peer could not read it.
         public let id: RequestID
         /// The result or error.
         public let outcome: Outcome

@@ -9,7 +9,7 @@ enum CanonicalPath {
     }
 
     /// Returns the resolved path, and the paths of all links that were followed. A relative path starts at the working
-    /// directory. If links form a circle, the rest of the path stays as it is.
+    /// directory. If links form a circle, the rest of the path is returned unresolved.
     static func resolve(_ path: String) -> (path: String, links: [String]) {
         var resolved: [String] = path.hasPrefix("/") ? [] : steps(workingDirectory)
         var rest = Array(steps(path).reversed())

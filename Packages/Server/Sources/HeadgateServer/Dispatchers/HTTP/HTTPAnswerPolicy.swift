@@ -3,7 +3,7 @@ import HeadgateCore
 /// The meaning of HTTP statuses: Behaviour D3, D7 and D9 for HTTP destinations. The first matching rule applies.
 /// `retry_failed_requests` and `oversize` come before these rules, for every kind of dispatcher.
 struct HTTPAnswerPolicy: Sendable, Equatable {
-    /// Statuses that settings set to retry (true) or to dead-letter (false), whatever the rules say.
+    /// Statuses for which the settings override the rules: true to retry, false to dead-letter the events.
     var retryForStatusCodes: [Int: Bool] = [:]
     /// The effect of the statuses 401 and 403.
     var onUnauthorized = OnUnauthorized.dead

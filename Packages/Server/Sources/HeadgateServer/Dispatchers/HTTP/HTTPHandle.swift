@@ -22,7 +22,7 @@ final class HTTPHandle {
 
     init(to target: HTTPRequest.Target, userAgent: String, noProxy: String, sockets: OpenSockets) {
         (self.target, self.sockets) = (target, sockets)
-        // libcurl returns nil only if there is no memory, and then Swift could not go on either.
+        // libcurl returns nil only if there is no memory. Swift would stop the process in that case, too.
         easy = curl_easy_init()!
         set(CURLOPT_USERAGENT, userAgent)
         set(sockets.follow)

@@ -5,7 +5,7 @@ import HeadgateTransport
 protocol MessagePublisher: AnyObject, Sendable {
     /// Publishes the events of a flight that may be published now, one message each. It may do so after it returns.
     func publish(_ flight: Int)
-    /// Closes the connection. Nothing is published after this.
+    /// Closes the connection. The sender publishes no event after this.
     func close()
 }
 

@@ -44,7 +44,7 @@ struct OTLPForm: HTTPForm {
         return .partlyRejected(events: partial.rejected, message: partial.message)
     }
 
-    /// Returns the message of a refusal in protobuf. A refusal in JSON can be read as it is.
+    /// Returns the message of a refusal in protobuf. A refusal in JSON is returned unchanged.
     func message(ofRefusal body: [UInt8]) -> [UInt8] {
         guard encoding == .protobuf, let message = ProtobufReader(body).bytes(of: 2) else { return body }
         return message
