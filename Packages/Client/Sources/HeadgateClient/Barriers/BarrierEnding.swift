@@ -5,7 +5,7 @@ struct BarrierEnding {
     /// Ends the caller's wait at its deadline.
     let timer: any ClientTimer
 
-    /// The number of conflicts that are repeated. The daemon may still take the barrier for that of the earlier
-    /// connection. If it belongs to another client, this client must leave it alone.
+    /// The most refusals with `conflict` after which the client tries again. The daemon may still count the barrier as
+    /// the earlier connection's. After more refusals, the barrier belongs to another client.
     static let mostConflicts = 10
 }

@@ -38,8 +38,8 @@ extension ClientConnection {
         }
     }
 
-    /// The caller of a registration no longer waits, and the daemon may grant it. Registers the earlier barrier
-    /// again, or unregisters the new one.
+    /// Undoes a registration that the daemon may still grant although its caller no longer waits: registers the earlier
+    /// barrier again, or unregisters the new one.
     private func giveBack(_ new: OwnBarrier, named id: String) {
         guard let present = barriers[id] else { return }
         guard present.call == new.call else { return renew(present.call) }
@@ -149,9 +149,9 @@ extension ClientConnection {
 // MARK: Endings
 
 extension ClientConnection {
-    /// Unregisters a barrier that outlives its connection. On another connection the client first takes it over,
-    /// since only the owner may unregister it. It registers a barrier that holds nothing and ends with that
-    /// connection.
+    /// Unregisters a barrier that outlives its connection. On another connection the client first takes the barrier
+    /// over, since only the owner may unregister it: it registers a barrier of this id that blocks no dispatcher and
+    /// ends with that connection.
     /// - Parameters:
     ///   - call: the caller's call. The barrier is unregistered even when the caller no longer waits.
     ///   - deadline: how long the caller waits; nil waits for ever.
@@ -161,9 +161,9 @@ extension ClientConnection {
         expect(call, completion)
         let ending = reserve()
         barrierEndings[id] = BarrierEnding(call: ending, timer: timer)
-        let away: DataObject = ["id": .string(id)]
+        let params: DataObject = ["id": .string(id)]
         stand(
-            ending, "barrier.unregister", away, as: "the end of barrier \(id)",
+            ending, "barrier.unregister", params, as: "the end of barrier \(id)",
             mostConflicts: BarrierEnding.mostConflicts
         ) { [weak self] news in
             switch news {
@@ -177,11 +177,11 @@ extension ClientConnection {
                 self?.complete(call, .failure(error))
             }
         }
-        let over = BarrierRegistration(id, .open, scopes: [])
+        let openRegistration = BarrierRegistration(id, .open, scopes: [])
         change(
             ending,
-            to: ClientConnection.line(ending, "barrier.register", over.params)
-                + ClientConnection.line(reserve(), "barrier.unregister", away))
+            to: ClientConnection.line(ending, "barrier.register", openRegistration.params)
+                + ClientConnection.line(reserve(), "barrier.unregister", params))
     }
 
     /// Forgets the ending if the daemon refused it. After any other error the next `unregister` uses it again.

@@ -87,7 +87,7 @@ struct OwnBarrier {
 }
 
 extension BarrierChange {
-    /// Returns true if this change, once granted, leaves nothing of an earlier change.
+    /// Returns true if this change, once granted, overrides every member of an earlier change.
     fileprivate func covers(_ earlier: BarrierChange) -> Bool {
         let isStateCovered = state != nil && (dispatcher == nil || dispatcher == earlier.dispatcher)
         let saysOfState = earlier.state != nil || earlier.reason != nil

@@ -29,7 +29,7 @@ extension ClientConnection {
         stand(call, "board.serve", params, as: "board \(board)") { [weak self] in self?.board(board, call, $0, notify) }
     }
 
-    /// Serves a board no longer. Runs that are here, or still come, need their answers.
+    /// Stops serving a board. The program must still answer the runs that it has received, and those that still arrive.
     /// - Parameters:
     ///   - board: the board's name.
     ///   - then: called when no more runs come, or the connection is lost.
@@ -45,7 +45,7 @@ extension ClientConnection {
             served.notify(.ended(CancellationError()))
             then()
         }
-        // The call above comes first: without any call the connection would be closed.
+        // The call above is made first: the client closes a connection without calls.
         cancel(served.call)
     }
 
@@ -55,7 +55,7 @@ extension ClientConnection {
         case .interrupted(let error): notify(.interrupted(error))
         case .ended(let error):
             if boards[board]?.call == call {
-                // An ending board reports its end when the daemon has answered.
+                // A board that is being ended reports its end when the daemon has answered `board.unserve`.
                 guard boards[board]?.isEnding == false else { return }
                 boards[board] = nil
             }

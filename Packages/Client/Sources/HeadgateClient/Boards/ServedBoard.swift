@@ -4,6 +4,6 @@ struct ServedBoard {
     let call: ClientCall
     /// Reports news of the board to the program.
     let notify: (BoardNews) -> Void
-    /// True once it was ended. Runs that still come are taken.
+    /// True once the program stopped serving the board. Runs that still arrive are passed to the program.
     var isEnding = false
 }

@@ -16,11 +16,11 @@ struct CallTable {
     private(set) var heldBytes = 0
     /// The number of calls that are written and not answered, and their bytes.
     private(set) var unanswered = (count: 0, bytes: 0)
-    /// The calls that are to be written, in order.
+    /// The calls to write, in the order of their numbers.
     private var waiting = SortedLine<CallNumber>()
-    /// When the callers stop waiting.
+    /// The moments at which the callers stop waiting, with their calls.
     private var deadlines = SortedLine<Deadline>()
-    /// The persistent calls that are to be written again on the present connection, and when.
+    /// The persistent calls to write again on the present connection, by the moment at which each is due.
     private var postponed = SortedLine<Deadline>()
 
     subscript(number: CallNumber) -> OutgoingCall? { calls[number] }
@@ -36,7 +36,7 @@ struct CallTable {
 
     func isWritten(_ number: CallNumber) -> Bool { calls[number]?.isWritten == true }
 
-    /// Adds a call, which is to be written behind those that wait.
+    /// Adds a call, and queues it to be written.
     mutating func add(_ number: CallNumber, _ call: OutgoingCall) {
         calls[number] = call
         heldBytes += call.line.count
@@ -62,7 +62,7 @@ struct CallTable {
         if isWritten(number) { unanswered.bytes += lines.count - before }
     }
 
-    /// Takes a call from the line of those that wait: it is written now.
+    /// Marks a call as written, and removes it from the calls to write.
     mutating func markWritten(_ number: CallNumber) {
         guard let call = calls[number] else { return }
         waiting.remove(number)
@@ -79,15 +79,15 @@ struct CallTable {
         unanswered.bytes -= call.line.count
     }
 
-    /// Has a call written, in its turn.
+    /// Queues a call to be written.
     mutating func queue(_ number: CallNumber) { waiting.insert(number) }
 
-    /// Has a persistent call written at a moment.
+    /// Schedules a persistent call to be written at a moment.
     mutating func postpone(_ number: CallNumber, until moment: Int64) {
         postponed.insert(Deadline(moment: moment, call: number))
     }
 
-    /// Has all calls written that were postponed until now.
+    /// Queues all postponed calls whose moment has come.
     mutating func queuePostponed(at now: Int64) {
         while let again = postponed.first, again.moment <= now {
             postponed.removeFirst()
@@ -100,7 +100,7 @@ struct CallTable {
         deadlines.first.flatMap { $0.moment <= now ? $0.call : nil }
     }
 
-    /// The connection is gone: all calls wait again, in their order.
+    /// Queues all calls again, in the order of their numbers, after the loss of the connection.
     mutating func queueAll() {
         let numbers = self.numbers
         for number in numbers { unmarkWritten(number) }
@@ -112,18 +112,18 @@ struct CallTable {
 // MARK: Persistent calls
 
 extension CallTable {
-    /// The daemon has granted a persistent call. Its deadline, which was for the first grant, is over.
+    /// Notes that the daemon granted a persistent call, and drops the call's deadline, which was for the first grant.
     mutating func noteGranted(_ number: CallNumber) {
         if let deadline = calls[number]?.deadline { deadlines.remove(Deadline(moment: deadline, call: number)) }
         calls[number]?.granted()
     }
 
-    /// The daemon has refused a persistent call, which is asked for again.
+    /// Notes that the daemon refused a persistent call, which the client makes again.
     mutating func noteRefused(_ number: CallNumber, isConflict: Bool) {
         calls[number]?.refused(isConflict: isConflict)
     }
 
-    /// A grant counts no more: its connection is gone, or the daemon may have something else in its place.
+    /// Notes that a grant no longer counts: its connection is lost, or the daemon may have replaced what it granted.
     mutating func noteInterrupted(_ number: CallNumber) {
         calls[number]?.lostGrant()
     }

@@ -55,7 +55,8 @@ public final class ClientConnection {
     private(set) var unsettledEvents = 0
     /// The callers that wait until no event is unsettled.
     private var drains: [CallNumber: Drain] = [:]
-    /// True once the program closes the client: it takes no further events and no further work.
+    /// True once the program closes the client: the client takes no further events and no further requests of the
+    /// daemon.
     private(set) var isEnding = false
     /// Generates ids for events that have none.
     var ids = UUIDv7()
@@ -154,7 +155,7 @@ public final class ClientConnection {
         settle()
     }
 
-    /// Keeps the caller of a call whose outcome other calls bring, until ``complete(_:_:)``.
+    /// Keeps the completion of a call whose outcome depends on other calls, until ``complete(_:_:)``.
     func expect(_ call: Call, _ completion: @escaping Completion) {
         completions[call.number] = completion
     }
@@ -228,11 +229,11 @@ public final class ClientConnection {
         case .disconnect:
             link?.close()
             link = nil
-            forgetFarewells()
+            dropWatchEndings()
         case .leave:
             link?.closeAfterFlush()
             link = nil
-            forgetFarewells()
+            dropWatchEndings()
         case .finish(let number, let result): finish(number, result)
         case .grant(let number, let answer): persistentCalls[number]?.notify(.granted(answer))
         case .interrupt(let number, let error): persistentCalls[number]?.notify(.interrupted(error))
@@ -247,8 +248,8 @@ public final class ClientConnection {
         }
     }
 
-    /// Forgets the ends of watches that the daemon does not have yet: a watch ends with its connection.
-    private func forgetFarewells() {
+    /// Drops the calls that end watches: all watches end with their connection.
+    private func dropWatchEndings() {
         for call in cancelledWatches.calls {
             completions[call.number] = nil
             machine.cancelled(call.number, now: loop.monotonicNow)
@@ -333,7 +334,7 @@ extension ClientConnection {
         endDrains()
     }
 
-    /// Takes no further events and no further work, and tells the daemon so.
+    /// Stops taking events and requests of the daemon, and ends the subscriptions and boards at the daemon.
     func beginEnding() {
         guard !isEnding else { return }
         isEnding = true
@@ -401,7 +402,7 @@ extension ClientConnection: LinkObserver {
     func linkDidEnd(_ link: Link) {
         self.link = nil
         machine.disconnected(now: loop.monotonicNow)
-        forgetFarewells()
+        dropWatchEndings()
         settle()
     }
 

@@ -81,7 +81,7 @@ struct ConnectionMachine<Answer> {
     /// True if the present outage had its warning.
     private var isWarned = false
     /// The number of errors without a request's id since the daemon last reported other limits.
-    private var doubts = 0
+    private var anonymousErrors = 0
     private var lastFailure: ClientError?
     private var backoff: Backoff
 
@@ -138,21 +138,21 @@ struct ConnectionMachine<Answer> {
 // MARK: Calls
 
 extension ConnectionMachine {
-    /// A caller makes a call.
+    /// Handles a new call.
     mutating func called(_ number: CallNumber, _ call: OutgoingCall, now: Int64) {
         guard phase != .closed else { return order(.finish(number, .failure(.closed))) }
         table.add(number, call)
         if phase == .idle { seekConnection(now) } else { proceed(now) }
     }
 
-    /// A caller no longer waits. If its call is written, the daemon may do what it asks for.
+    /// Handles a caller that no longer waits. If its call is written, the daemon may still carry it out.
     mutating func cancelled(_ number: CallNumber, now: Int64) {
         guard table[number] != nil else { return }
         table.remove(number)
         proceed(now)
     }
 
-    /// The daemon answered a call. An answer to a call that has ended is ignored.
+    /// Handles the daemon's answer to a call. An answer to a call that has ended is ignored.
     mutating func answered(_ number: CallNumber, _ result: Result<Answer, RPCError>, now: Int64) {
         guard let call = table[number], call.isWritten else { return }
         switch result {
@@ -178,12 +178,12 @@ extension ConnectionMachine {
         proceed(now)
     }
 
-    /// The lines of a persistent call have changed, for later connections.
+    /// Replaces the lines of a persistent call, for later connections.
     mutating func changed(_ number: CallNumber, to lines: [UInt8]) {
         table.replace(number, with: lines)
     }
 
-    /// The daemon may have replaced what it granted to a persistent call: the machine makes the call again.
+    /// Makes a granted persistent call again, because the daemon may have replaced what it granted.
     mutating func renewed(_ number: CallNumber, now: Int64) {
         guard table[number]?.isGranted == true else { return }
         table.noteInterrupted(number)
@@ -201,18 +201,20 @@ extension ConnectionMachine {
         table.postpone(number, until: now + options.backoffCap.nanoseconds)
     }
 
-    /// The daemon asked for something. A connection that is about to be closed stays until the answer.
+    /// Counts a request of the daemon. A connection that is about to be closed stays open until the request is
+    /// answered.
     mutating func requestCame() {
         requestsToAnswer += 1
     }
 
-    /// A request of the daemon on the present connection has its answer.
+    /// Notes that a request of the daemon on the present connection is answered.
     mutating func requestAnswered(now: Int64) {
         requestsToAnswer -= 1
         proceed(now)
     }
 
-    /// The moment of `nextDeadline` has come. An earlier call does no harm.
+    /// Ends or repeats the calls whose deadlines have passed, and connects when an attempt is due. Called at
+    /// `nextDeadline`; an earlier call does no harm.
     mutating func timePassed(now: Int64) {
         while let late = table.firstLate(at: now) {
             if table[late]?.mayBeGrantedYet == true { order(.giveBack(late)) }
@@ -233,7 +235,7 @@ extension ConnectionMachine {
         phase == .open || phase == .draining ? .noRoom : lastFailure ?? usual
     }
 
-    /// The program closes the client. Every call ends with `closed`.
+    /// Closes the machine for the program. Every call ends with `closed`.
     mutating func closed() {
         guard phase != .closed else { return }
         // Answers to the daemon that were given in this turn still go out.
@@ -286,7 +288,7 @@ extension ConnectionMachine {
 // MARK: The connection
 
 extension ConnectionMachine {
-    /// The owner has connected.
+    /// Handles the report that the owner has connected.
     mutating func connected(now: Int64) {
         guard phase == .connecting else { return }
         requestsToAnswer = 0
@@ -294,7 +296,7 @@ extension ConnectionMachine {
         order(.greet)
     }
 
-    /// The owner could not connect.
+    /// Handles the report that the owner could not connect.
     /// - Parameter isPermanent: true if waiting does not help, as with a socket that this user may not use. A client
     ///   that was connected before still waits, because a restart of the daemon may help.
     mutating func couldNotConnect(_ error: ClientError, isPermanent: Bool = false, now: Int64) {
@@ -306,10 +308,10 @@ extension ConnectionMachine {
         warnOnce(error)
     }
 
-    /// The daemon answered the greeting.
+    /// Handles the daemon's answer to the greeting.
     mutating func greeted(_ limits: DaemonLimits, now: Int64) {
         guard case .greeting = phase else { return }
-        if limits != self.limits { doubts = 0 }
+        if limits != self.limits { anonymousErrors = 0 }
         self.limits = limits
         isWarned = false
         report(.connected)
@@ -321,7 +323,7 @@ extension ConnectionMachine {
         proceed(now)
     }
 
-    /// The daemon refused the greeting, for the moment or for good.
+    /// Handles the daemon's refusal of the greeting, for the moment or for good.
     mutating func greetingRefused(_ error: RPCError, now: Int64) {
         guard case .greeting = phase else { return }
         order(.disconnect)
@@ -334,7 +336,7 @@ extension ConnectionMachine {
         failAll(.refused(error))
     }
 
-    /// The daemon is about to close the connection.
+    /// Handles the daemon's notice that it is about to close the connection.
     mutating func closing(now: Int64) {
         switch phase {
         case .open:
@@ -347,7 +349,7 @@ extension ConnectionMachine {
         }
     }
 
-    /// The connection is lost.
+    /// Handles the loss of the connection.
     mutating func disconnected(now: Int64) {
         switch phase {
         case .greeting:
@@ -370,7 +372,7 @@ extension ConnectionMachine {
         }
     }
 
-    /// An error came that names no request. Before the greeting's answer it is the reason for a refused connection.
+    /// Handles an error that names no request. Before the greeting's answer it is the reason for a refused connection.
     ///
     /// The daemon answers a line beyond its limits in this way. Its limits may have changed since the greeting. So
     /// the client connects again, learns the limits, and repeats the repeatable calls. A call that is too long fails
@@ -380,16 +382,18 @@ extension ConnectionMachine {
         case .greeting: greetingRefused(error, now: now)
         case .open, .draining:
             let isAboutLimits = error.reason == .lineTooLong || error.reason == .limit
-            guard isAboutLimits, doubts < Self.mostDoubts else { return gotNonsense(error.message, now: now) }
-            doubts += 1
+            guard isAboutLimits, anonymousErrors < Self.mostAnonymousErrors else {
+                return gotNonsense(error.message, now: now)
+            }
+            anonymousErrors += 1
             order(.disconnect)
             lose(.disconnected, now)
         case .idle, .connecting, .waiting, .closed: return
         }
     }
 
-    /// The number of such errors under the same limits that the machine tolerates.
-    private static var mostDoubts: Int { 3 }
+    /// The most errors without a request's id that the machine tolerates while the daemon's limits stay the same.
+    private static var mostAnonymousErrors: Int { 3 }
 
     /// Begins to connect, and to measure the time limit.
     private mutating func seekConnection(_ now: Int64) {

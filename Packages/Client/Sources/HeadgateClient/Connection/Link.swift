@@ -4,11 +4,11 @@ import HeadgateWire
 
 /// The owner of a link, which gets its messages.
 protocol LinkObserver: AnyObject {
-    /// A message has come. It is only valid during the call.
+    /// Called with each message, which is only valid during the call.
     func link(_ link: Link, received message: IncomingMessage)
-    /// A line has come that is not of the protocol.
+    /// Called with the text of a line that is not a message of the protocol.
     func link(_ link: Link, receivedNonsense text: String)
-    /// The connection has ended, and not by `close`.
+    /// Called when the connection has ended, except by `close`.
     func linkDidEnd(_ link: Link)
 }
 

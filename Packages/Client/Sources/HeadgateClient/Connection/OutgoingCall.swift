@@ -20,7 +20,7 @@ struct OutgoingCall {
     private var record = Record.new
     /// The number of refusals with `conflict`.
     private var conflicts = 0
-    /// The number of conflicts that are repeated before the first grant.
+    /// The most refusals with `conflict` after which the client repeats the call, before the first grant.
     private let mostConflicts: Int
 
     /// Creates a request from its line, a JSON text and LF.
@@ -47,7 +47,7 @@ struct OutgoingCall {
         case granted
     }
 
-    /// The last news of the call from any connection, in the order in which they come.
+    /// The progress of the call over all connections, in ascending order.
     private enum Record: Comparable {
         case new
         /// It was written.
@@ -71,25 +71,25 @@ struct OutgoingCall {
 
     // MARK: Facts
 
-    /// The call is written on the present connection.
+    /// Notes that the call is written on the present connection.
     mutating func written() {
         stage = .written
         record = max(record, .written)
     }
 
-    /// The answer has come, or cannot come any more. Ignored if the call is not written.
+    /// Notes that the answer has arrived, or cannot arrive any more. Ignored if the call is not written.
     mutating func unwritten() {
         if stage == .written { stage = .waiting }
     }
 
-    /// The daemon grants the persistent call. The deadline, which was for the first grant, is over.
+    /// Notes that the daemon granted the persistent call, and drops the deadline, which was for the first grant.
     mutating func granted() {
         stage = .granted
         record = .granted
         deadline = nil
     }
 
-    /// The daemon has refused a persistent call, which is made again. A conflict counts, and is no other news.
+    /// Notes that the daemon refused a persistent call, which the client makes again. A conflict is only counted.
     mutating func refused(isConflict: Bool) {
         if isConflict { conflicts += 1 } else { record = .refused }
     }
@@ -99,8 +99,8 @@ struct OutgoingCall {
         if stage == .granted { stage = .waiting }
     }
 
-    /// Returns true if the client makes the call again after this refusal. It asks for what was granted before until
-    /// the daemon grants it again. An earlier conflict may be with the former connection.
+    /// Returns true if the client makes the call again after this refusal. It repeats a call that was granted before
+    /// until the daemon grants it again. A conflict before the first grant may be with the client's earlier connection.
     func outlasts(_ error: RPCError) -> Bool {
         isPersistent && (wasGranted || error.reason == .conflict && conflicts < mostConflicts)
     }

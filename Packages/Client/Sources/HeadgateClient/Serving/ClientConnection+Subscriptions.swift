@@ -23,7 +23,8 @@ extension ClientConnection {
         }
     }
 
-    /// Ends a subscription. Batches that are here, or still come, need their answers.
+    /// Ends a subscription. The program must still answer the batches that it has received, and those that still
+    /// arrive.
     /// - Parameters:
     ///   - dispatcher: the dispatcher's id.
     ///   - then: called when no more batches come and all are answered, or the connection is lost.
@@ -39,7 +40,7 @@ extension ClientConnection {
             subscription.notify(.ended(CancellationError()))
             then()
         }
-        // The call above comes first: without any call the connection would be closed.
+        // The call above is made first: the client closes a connection without calls.
         cancel(subscription.call)
     }
 
@@ -51,7 +52,7 @@ extension ClientConnection {
         case .interrupted(let error): notify(.interrupted(error))
         case .ended(let error):
             if subscriptions[dispatcher]?.call == call {
-                // An ending subscription reports its end when the daemon has answered.
+                // A subscription that is being ended reports its end when the daemon has answered.
                 guard subscriptions[dispatcher]?.isEnding == false else { return }
                 subscriptions[dispatcher] = nil
             }

@@ -4,7 +4,7 @@ struct ClientSubscription {
     let call: ClientCall
     /// Reports news of the subscription to the program.
     let notify: (SubscriptionNews) -> Void
-    /// True once it was ended. Batches that still come are taken.
+    /// True once the program unsubscribed. Batches that still arrive are passed to the program.
     var isEnding = false
 }
 

@@ -62,7 +62,7 @@ final class SoonEvents: Sendable {
         }
     }
 
-    /// Notes that an event has its outcome.
+    /// Notes that an event is stored, refused or dropped.
     /// - Parameter isDropped: true if the client dropped the event because it could not connect.
     func settled(_ event: Event, isDropped: Bool) {
         state.withLock { state in
@@ -71,7 +71,7 @@ final class SoonEvents: Sendable {
         }
     }
 
-    /// Returns the number of events that were dropped like that since the last call.
+    /// Returns the number of events that the client dropped since the last call because it could not connect.
     func takeDropped() -> Int {
         state.withLock { state in
             defer { state.dropped = 0 }

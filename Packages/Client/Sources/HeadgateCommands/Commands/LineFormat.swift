@@ -76,7 +76,7 @@ struct LineFormat: Sendable {
         case .json: return (line, nil)
         case .text: return (record(["message": .string(LineFormat.text(of: line))]), nil)
         case .journal:
-            // A line that is no object is refused as what it is.
+            // The parser of events refuses a line that is not an object, and reports why.
             guard case .object(let fields)? = try? DataItem(parsing: line) else { return (line, nil) }
             let entry = JournalEntry(fields)
             return (record(entry.data, time: entry.time), entry.cursor)

@@ -13,8 +13,9 @@ struct FileMetadata: Equatable {
     }
 }
 
-/// Decides when a renamed file is complete: when it has not grown for a while, or when the file that now has its name was
-/// written to for a while without it. Its writer may keep it open after the rotation. A pure value.
+/// Decides when a renamed file is complete: when it has not grown for a while, or when its successor under the old name
+/// was written to for a while and the renamed file was not. Its writer may keep it open after the rotation. A pure
+/// value.
 struct RenamedFile {
     private var quiet: (since: Int64, size: Int)?
 

@@ -15,13 +15,13 @@ final class FollowRun {
     private var followers: [String: Follower] = [:]
     /// The files that were followed until a fault. They are not followed again.
     private var failed: Set<String> = []
-    /// The timer that looks for new files.
+    /// The timer that checks for new files.
     private var timer: LoopTimer?
     private var signals: [LoopSignal] = []
     private var isStopping = false
     private var fault: (any Error)?
 
-    /// The time between two looks for new files.
+    /// The time between two checks for new files.
     private static let interval = Duration.seconds(1)
 
     /// - Parameters:

@@ -233,11 +233,11 @@ final class Follower {
         return renamed.isOver(file.shape, successor: successor, at: loop.monotonicNow)
     }
 
-    /// Leaves a renamed file whose lines are all settled, for the next file that was renamed since or for the file of
-    /// the name.
+    /// Leaves a renamed file whose lines are all settled. Continues in the next file that was renamed since, or in the
+    /// file that now has the name.
     private func leave() throws(FollowFault) {
         guard let file else { return }
-        // The file of the name is opened first. If it is renamed meanwhile, the list of renamed files has it.
+        // The file that has the name is opened first. If it is renamed meanwhile, it is in the list of renamed files.
         let present = try FollowedFile(path)
         let others = try RotatedFiles(beside: path)
         let since = others.since(file.identity, modified: file.shape.modified)
