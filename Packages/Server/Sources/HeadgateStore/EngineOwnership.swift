@@ -44,12 +44,12 @@ struct EngineOwnership<Job> {
         /// Carry out the jobs, which may be none, and background work. Then report
         /// ``EngineOwnership/storeThreadEnded(hasBackgroundWork:isForLoop:)`` or ``EngineOwnership/closed()``.
         case carryOut([Job])
-        /// Call the loop, which has to carry out the waiting jobs. Then report ``EngineOwnership/looked()``.
+        /// Call the loop, which has to carry out the waiting jobs. Then report ``EngineOwnership/checked()``.
         case callLoop
-        /// Wait until woken, then report ``EngineOwnership/looked()``.
+        /// Wait until woken, then report ``EngineOwnership/checked()``.
         case sleep
         /// Wait until woken, for one interval at most. Then take the loop over if its thread does not return from the
-        /// engine, or report ``EngineOwnership/looked()``.
+        /// engine, or report ``EngineOwnership/checked()``.
         case watch
     }
 

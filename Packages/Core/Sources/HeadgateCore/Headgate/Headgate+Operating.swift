@@ -148,7 +148,8 @@ extension Headgate {
     ///   - id: the dispatcher's id.
     ///   - after: the sequence number after which to read, from ``QueuePage/next``.
     ///   - limit: the most events, at least one. There may be fewer if they are large.
-    ///   - isWanted: returns false once the caller has no use for the page. Reading ends then, and `then` is not called.
+    ///   - isAwaited: returns false once the caller has no use for the page. Reading ends then, and `then` is not
+    ///     called.
     ///   - then: gets the events.
     /// - Returns: false if there is no such dispatcher, and no queue of a removed one (Behaviour Q3). `then` is not
     ///   called in that case.

@@ -168,7 +168,7 @@ struct DispatcherQueue {
 
     /// Reads events of the current chunk until `count` pending events, or `bytes` of them, are buffered, or until the
     /// chunk ends.
-    /// - Parameter hasPassedOver: is set to true if an event was skipped because the sweeper had settled it.
+    /// - Parameter hasSkipped: is set to true if an event was skipped because the sweeper had settled it.
     /// - Returns: false if the chunk ended first. The caller continues with ``load(_:)``.
     mutating func fill(
         _ count: Int, bytes: Int = .max, from source: some EventSource, _ hasSkipped: inout Bool
