@@ -30,8 +30,8 @@ struct Activation {
         case choice
     }
 
-    /// The present stage: what the activation waits for. In every stage the activation may end: its requester cancels
-    /// it, its time is over, or no process serves the board any more.
+    /// The present stage, named for what the activation waits for. The activation may end in every stage: its requester
+    /// cancels it, its time is over, or no process serves the board any more.
     ///
     /// A fact about another cycle or run than that of the stage is late, and is ignored: each cycle and each run has a
     /// number of its own (Behaviour A5).
@@ -58,7 +58,7 @@ public struct ActivationRequest: Sendable, Equatable {
     /// The input as the option `unique` compares it; nil if it is ``input``. Two different JSON inputs may be equal as
     /// `DataItem`, since Swift's strings cannot contain a lone surrogate.
     public var comparedInput: DataItem?
-    /// The input's JSON text as it came; nil if `input` says all of it.
+    /// The input's JSON text as received; nil if `input` represents it without loss.
     public var inputText: [UInt8]?
     /// The mainboard whose barriers of scope `main` apply (Behaviour A3).
     public var mainboard: String
@@ -117,7 +117,7 @@ public struct BoardRun: Sendable, Equatable {
     public let activation: Int
     public let board: String
     public let input: DataItem
-    /// The input's JSON text as it came; nil if `input` says all of it.
+    /// The input's JSON text as received; nil if `input` represents it without loss.
     public let inputText: [UInt8]?
     public let mainboard: String
     /// True if other activations wait for this run.
@@ -166,7 +166,8 @@ public struct ActivationFault: Error, Sendable, Equatable {
     public var message: String
     /// The error as received: `code`, `message`, `data`.
     public var error: DataObject?
-    /// The JSON texts of the message and of the error as received; nil if `message` and `error` say all of them.
+    /// The JSON texts of the message and of the error as received; nil if `message` and `error` represent the texts
+    /// without loss.
     public var spelling: Spelling?
 
     /// The JSON texts of a fault.
@@ -198,7 +199,7 @@ public struct ActivationLimits: Sendable, Equatable {
     public init() {}
 }
 
-/// The connection has the most running activations that it may have.
+/// The error for a request of a connection that has as many running activations as it may have.
 public struct TooManyActivations: Error, Sendable, Equatable {
     public let limit: Int
 }

@@ -28,9 +28,9 @@ struct ActivationChains {
         ids.compactMap { activations[$0]?.request.board }
     }
 
-    /// Returns true if the code that runs the last barrier of `ahead` requested an activation.
+    /// Returns true if the run of the last barrier in `ahead` requested the activation `root`.
     ///
-    /// A program that embeds the server names the run itself (`within`). Of a client only the connection is known. A
+    /// A program that embeds the server names the run itself (`within`). For a client, only the connection is known. A
     /// process that runs a barrier and activates a board behind it is assumed to do so within that run. If another
     /// activation of the process already waits for the run, the process does several things at once, and its activation
     /// joins like any other (Behaviour A4).

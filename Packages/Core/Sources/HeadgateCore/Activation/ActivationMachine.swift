@@ -34,9 +34,9 @@ public struct ActivationMachine {
 
     /// A step of one activation.
     enum Step {
-        /// Begins the activation with this number: it is new, or its board is served now.
+        /// Begins the activation with this number, which is new or whose board a process now serves.
         case begin(Int)
-        /// Continues the activation with this number: a barrier before it has completed.
+        /// Continues the activation with this number, after a barrier before it has completed.
         case proceed(Int)
         /// Ends the activation with this number.
         case end(Int, ActivationOutcome)
@@ -454,7 +454,7 @@ extension ActivationMachine {
     /// - Returns: the depth, or nil if no requested activation is left that waits for the barrier.
     private mutating func depth(of id: Int, waitingFor board: String, _ cycle: Int?) -> Int? {
         let ahead = cycle.map { chains.chain(from: $0, to: id) } ?? []
-        endThoseWithinRun(of: ahead, at: id)
+        endActivationsWithinRun(of: ahead, at: id)
         guard let activation = activations[id] else { return nil }
         let isCircle = ahead.last == id
         let deepest = isCircle ? -1 : limits.depth - max(ahead.count, 1)
@@ -475,9 +475,9 @@ extension ActivationMachine {
         }
     }
 
-    /// Ends the activations that wait at `id` for a run that waits for them: the code of a barrier has activated a
+    /// Ends the activations that would wait for the run that requested them: the process of a barrier has activated a
     /// board that this barrier holds (Behaviour A8).
-    private mutating func endThoseWithinRun(of ahead: [Int], at id: Int) {
+    private mutating func endActivationsWithinRun(of ahead: [Int], at id: Int) {
         guard !ahead.isEmpty else { return }
         for path in chains.paths(to: id) where chains.isWithinRun(path[0], of: ahead) {
             let boards = chains.boards(of: path)

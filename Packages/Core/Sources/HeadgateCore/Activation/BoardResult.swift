@@ -23,7 +23,7 @@ public struct BoardResult: Sendable, Equatable {
     public var done: Bool
     /// The output of the board.
     public var output: DataItem?
-    /// The output's JSON text as it came; nil if `output` says all of it.
+    /// The output's JSON text as received; nil if `output` represents it without loss.
     public var outputText: [UInt8]?
 
     public init(done: Bool, output: DataItem? = nil, outputText: [UInt8]? = nil) {

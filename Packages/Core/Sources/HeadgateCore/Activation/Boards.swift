@@ -7,7 +7,7 @@ struct Boards {
 
     private struct Board {
         var serving: BoardServing
-        /// The number of the last choice of each process, by its connection.
+        /// The number of the last choice of each process, by the process's connection.
         var providers: [Int: Int]
     }
 
@@ -106,7 +106,7 @@ public enum ServingRefusal: Error, Sendable, Equatable {
 /// Finds cycles of boards that wait for each other (Behaviour A8).
 enum BoardCycle {
     /// Returns the shortest path from a board back to itself, with the board at both ends, or nil if there is none.
-    /// - Parameter following: returns the boards that a board waits for.
+    /// - Parameter next: returns the boards that a board waits for.
     static func path(from start: String, following next: (String) -> [String]) -> [String]? {
         var origins = NameTable<String>()
         var frontier = [start]

@@ -72,7 +72,7 @@ public final class BarrierCoordinator {
         entry.flushability = barrier.isFlushable.subscribe { [weak self, weak entry] isFlushable in
             guard let self, let entry else { return }
             self.scheduler.preconditionOnScheduler()
-            // A value during the registration is reported with it.
+            // A value during the registration needs no report of its own: the registration is reported.
             let isNews = entry.flushability != nil && entry.isFlushable != isFlushable
             entry.isFlushable = isFlushable
             for id in entry.observations.keys { self.report(key, for: id) { $0.isFlushable = isFlushable } }

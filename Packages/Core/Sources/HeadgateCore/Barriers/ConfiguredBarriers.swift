@@ -39,7 +39,7 @@ public final class ConfiguredBarriers {
         factories[id] != nil || ConfiguredBarriers.ownKinds.contains { id == $0 || id.hasPrefix($0 + ":") }
     }
 
-    /// Returns true if a barrier is one of these.
+    /// Returns true if a barrier is a configured one.
     func contains(_ barrier: any Barrier) -> Bool {
         entries.contains { $0.value.barrier === barrier }
     }

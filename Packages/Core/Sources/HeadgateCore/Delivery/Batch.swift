@@ -219,7 +219,8 @@ extension String {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// The bytes of what a JSON string says. Half a surrogate pair is written as UTF-8 would write its number.
+    /// The UTF-8 bytes of the text that a JSON string stands for. Half a surrogate pair is encoded like any other code
+    /// point.
     var exactText: [UInt8] {
         var bytes: [UInt8] = []
         Array(withoutQuotes.utf8).withUnsafeBytes { JSONUnescaper($0).append(to: &bytes, keepingHalves: true) }

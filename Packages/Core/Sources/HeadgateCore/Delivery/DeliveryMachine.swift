@@ -26,8 +26,8 @@ struct DeliveryMachine {
     private var deadLetterRoom = DeadLetterRoom.unlimited
     /// True if an activation barrier is configured (Behaviour A9).
     private var hasBoard = false
-    /// True while the dispatcher is to become quiet for a rewind: it sends no batch (Behaviour R2). It is no case of
-    /// ``state``, because a refusal, a stop and new settings change that state during a rewind, too.
+    /// True while the dispatcher is to become quiet for a rewind: it sends no batch (Behaviour R2). It is not a case of
+    /// ``state``, because a refusal, a stop and new settings may change that state during a rewind.
     private var isRewinding = false
 
     /// - Parameters:
@@ -79,7 +79,7 @@ struct DeliveryMachine {
     /// True if nothing is in flight, being purged or being read.
     var isQuiet: Bool { flights.count == 0 && purges.isEmpty && !readAhead.isReading }
 
-    /// Continues with the queue as it is after a rewind. The caller has seen to it that the machine is quiet.
+    /// Continues with the queue as it is after a rewind. The machine must be quiet (``isQuiet``).
     /// - Parameter isStart: true for the start of a new dispatcher, which is no rewind (Behaviour R4).
     mutating func rewound(to queue: DispatcherQueue, origin: String, isStart: Bool) {
         self.queue = queue
@@ -427,7 +427,8 @@ struct DeliveryMachine {
         return orders + [backOff(cause: cause, isAnswered: outcomes.contains(where: \.isAnswer), at: moment)]
     }
 
-    /// Counts and logs events of which the destination said that it did not store them for this attempt (Behaviour K4, K7).
+    /// Counts and logs events that the destination, by its own report, did not store for this attempt (Behaviour K4,
+    /// K7).
     private mutating func note(
         _ counter: DispatcherCounter, _ kind: EventLoss.Kind, _ events: Int, cause: String? = nil
     ) -> [Order] {

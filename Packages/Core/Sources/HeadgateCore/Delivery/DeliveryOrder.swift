@@ -7,9 +7,9 @@ enum DeliveryOrder: Equatable {
     case settle(SequenceSet, as: DeliveryOutcome)
     /// Write the settlements to the store: events were skipped that the sweeper had settled.
     case writeSettled
-    /// Count events as lost that were counted for this dispatcher and do not exist in the store (Behaviour Q8).
+    /// Count events as lost: the store counted them for this dispatcher, and does not have them (Behaviour Q8).
     case countLost(Int)
-    /// Count events of this dispatcher that the store has beyond its count (Behaviour Q8).
+    /// Count events of this dispatcher that the store has and did not count (Behaviour Q8).
     case countFound(RouteTallies)
     /// Read the events after a sequence number from the store, and call ``DeliveryMachine/read(_:at:)``.
     case readStore(after: SequenceNumber)

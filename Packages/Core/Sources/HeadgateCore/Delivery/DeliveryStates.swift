@@ -55,8 +55,8 @@ enum EvaluationState {
     /// Batches are sent as long as the dispatcher is open. Next: `sending` again after events were dropped, `building`
     /// for a batch, `resting` if none may be sent.
     case sending(hasDropped: Bool)
-    /// The dispatcher builds a batch. Next: `sending` once the batch is in flight; the step after an empty batch is that
-    /// of `resting`.
+    /// The dispatcher builds a batch. Next: `sending` once the batch is in flight; after an empty batch the next step
+    /// is that of `resting`.
     case building
     /// No further batch is sent. The queue depth is published. Next: `marking`.
     case resting

@@ -46,8 +46,8 @@ final class Dispatcher: EvaluatedDispatcher {
         /// Batches in flight, purges and reads are being finished. The closure gets false if the dispatcher is removed,
         /// which ends the rewind. Next: `asking`, at the first evaluation after which nothing is in flight.
         case waiting((Bool) -> Void)
-        /// The store is asked. The queue does not change meanwhile, and the dispatcher is not evaluated. Next: no state,
-        /// after ``rewound(to:isStart:)`` or ``endRewind()``.
+        /// The store processes the rewind. The queue does not change meanwhile, and the dispatcher is not evaluated.
+        /// Next: no state, after ``rewound(to:isStart:)`` or ``endRewind()``.
         case asking
     }
 
@@ -227,8 +227,8 @@ final class Dispatcher: EvaluatedDispatcher {
         clock.turn.evaluate(self)
     }
 
-    /// Finishes what is in flight, and then keeps the queue as it is until ``rewound(to:isStart:)`` or ``endRewind()`` (Behaviour
-    /// R2). Call it only if ``isRewinding`` is false.
+    /// Finishes the batches in flight, purges and reads, and then keeps the queue as it is until
+    /// ``rewound(to:isStart:)`` or ``endRewind()`` (Behaviour R2). Call it only if ``isRewinding`` is false.
     /// - Parameter whenQuiet: is called with true when the queue no longer changes, or with false if the
     ///   dispatcher was removed before.
     func beginRewind(_ whenQuiet: @escaping (Bool) -> Void) {
@@ -240,10 +240,10 @@ final class Dispatcher: EvaluatedDispatcher {
     /// True from the request of a rewind to its end.
     var isRewinding: Bool { rewind != nil }
 
-    /// True while the store is asked for a rewind: nothing may settle an event.
+    /// True while the store processes a rewind of the dispatcher: nothing may settle an event.
     var isBeingRewound: Bool { if case .asking = rewind { true } else { false } }
 
-    /// Continues with the queue that a rewind has made.
+    /// Continues with the queue that the store returned after a rewind.
     /// - Parameter isStart: true if the dispatcher was moved to its start (Behaviour R4), which is not counted.
     func rewound(to queue: DispatcherQueue, isStart: Bool) {
         rewind = nil
@@ -425,7 +425,8 @@ final class Dispatcher: EvaluatedDispatcher {
         records.traceEarlier(machine.queue.entries(of: sequenceNumbers), by: number, as: end)
     }
 
-    /// Counts, traces and writes down settled events, which are no longer in the buffer or never were.
+    /// Counts and traces settled events, and schedules the write of their settlement. The events are no longer in the
+    /// buffer, or never were.
     private func settled(_ events: [SettledEvent], as end: DeliveryOutcome) {
         guard !events.isEmpty else { return }
         records.settled(events, by: number, id, as: end)
@@ -445,7 +446,7 @@ final class Dispatcher: EvaluatedDispatcher {
         records.settlements.settled(number) { [weak self] in self?.machine.queue.settled }
     }
 
-    /// Counts events as quarantined that a damaged store has lost (Behaviour Q8).
+    /// Counts the lost events of a damaged store as quarantined (Behaviour Q8).
     private func countLost(_ count: Int) {
         records.lost(count, of: number, id, keeping: machine.queue.entries)
         writeSettled()

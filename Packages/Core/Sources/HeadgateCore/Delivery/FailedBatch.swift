@@ -2,7 +2,8 @@ import HeadgateData
 
 extension DispatcherQueue {
     /// Marks the events of a failed batch as pending again. After a 401 the board is run again, and the events are sent
-    /// a second time before the 401 counts as a refusal. Any other answer in between allows that again (Behaviour A9).
+    /// a second time before the 401 counts as a refusal. After any other answer in between, the events may be sent a
+    /// second time again (Behaviour A9).
     /// - Parameter hasBoard: true if an activation barrier is configured.
     /// - Returns: the part of the batch to which the verdict applies.
     mutating func takeBack(
@@ -25,7 +26,7 @@ extension DispatcherQueue {
         return (part, [.renewBoard(sentUnder: opening)])
     }
 
-    /// Marks events as pending again for which the destination answered anything but a 401 (Behaviour A9).
+    /// Marks events as pending again, after any answer of the destination except a 401 (Behaviour A9).
     mutating func takeBackAnswered(_ sequenceNumbers: SequenceSet) {
         takeBack(sequenceNumbers) { progress in
             progress.wasUnauthorized = false
@@ -36,7 +37,7 @@ extension DispatcherQueue {
     /// Marks the events of a failed attempt as pending again, and charges the attempt to them (Behaviour D9).
     /// - Parameters:
     ///   - failedAt: the wall-clock time.
-    ///   - charged: the time for which the destination has been answering; nil if the attempt is not charged.
+    ///   - answered: the time for which the destination has been answering; nil if the attempt is not charged.
     ///   - keepsLast: true if the last allowed attempt is not charged.
     /// - Returns: the events that have reached the limit of attempts, those that have reached the limit of time, and the
     ///   number of the others.

@@ -65,7 +65,7 @@ struct OutcomeRecords {
 
     // MARK: Damaged stores
 
-    /// Counts events as quarantined that a damaged store has lost (Behaviour Q8).
+    /// Counts the lost events of a damaged store as quarantined (Behaviour Q8).
     /// - Parameter entries: the events that the dispatcher still has.
     func lost(_ count: Int, of dispatcher: DispatcherNumber, _ id: String, keeping entries: [QueueEntry]) {
         events.backlog.keep(entries, of: dispatcher)
@@ -73,7 +73,7 @@ struct OutcomeRecords {
         counts.report(EventLoss(.quarantined, of: id, events: count))
     }
 
-    /// Counts events that a damaged store has beyond its count.
+    /// Adds events to the backlog that a damaged store has and did not count.
     func found(_ tallies: RouteTallies, of dispatcher: DispatcherNumber) {
         for (route, tally) in tallies { events.backlog.add(tally, route: route, dispatchers: [dispatcher]) }
     }

@@ -331,11 +331,11 @@ public final class Dispatchers {
 
     // MARK: Positions
 
-    /// Returns the sequence number up to which no dispatcher needs events. While the store is asked for a rewind it is
-    /// 0, because a dispatcher may need any of them.
+    /// Returns the sequence number up to which no dispatcher needs events. Returns 0 while the store processes a
+    /// rewind, because a dispatcher may need any event.
     func trimPoint() -> SequenceNumber { isBeingRewound ? 0 : known.trimPoint { there($0)?.queue.position } }
 
-    /// True while the store is asked for a rewind of a dispatcher.
+    /// True while the store processes a rewind of a dispatcher.
     var isBeingRewound: Bool {
         present.contains(where: \.isBeingRewound) || leaving.values.contains(where: \.isBeingRewound)
     }

@@ -2,12 +2,13 @@ import HeadgateData
 
 /// Erases events for all dispatchers, and dead letters (Behaviour E1, E2), one erasure at a time.
 ///
-/// The store is scanned while everything goes on, until all events of the erasure are found, or as many as the
-/// memory for one part holds. Then the dispatchers with pending events of the part finish what is in flight, and the store
-/// records that the events are gone. The scan continues from there. After the last part the bytes are removed from all
-/// files, a step at a time.
+/// The store is scanned while dispatchers continue, until all events of the erasure are found, or as many as one part
+/// holds. Then the dispatchers with pending events of the part finish their batches in flight, and the store records
+/// that the events are erased. The scan continues with the next part. After the last part the bytes are removed from
+/// all files, a step at a time.
 ///
-/// From the first record on the erasure is finished even after a kill: one of several parts is kept before.
+/// Once the first part is recorded, the erasure is finished even after a kill. An erasure of several parts is saved
+/// before its first part is recorded.
 final class Erasures {
     private let events: EventQueue
     private let dispatchers: Dispatchers
@@ -19,7 +20,7 @@ final class Erasures {
     var onProgress: () -> Void = {}
     /// Emits erasures that an earlier process began, once they are finished.
     let finished = PulseSubject<FinishedErasure>()
-    /// The size from which on a part is full.
+    /// The size at which a part is full.
     var part = ErasureScan.Part()
     private var waiting: [Erasure] = []
     private var current: Erasure?
@@ -53,7 +54,8 @@ final class Erasures {
         guard current == nil, !waiting.isEmpty else { return }
         let erasure = waiting.removeFirst()
         current = erasure
-        // Dead letters are not requeued meanwhile: their events would be new ones.
+        // Dead letters are not requeued during the erasure: their events would get new sequence numbers, and the
+        // erasure would miss them.
         deadLetters.inTurn { [self] done in
             erasure.release = done
             // Accepted events that are being stored are part of the queue.
@@ -116,7 +118,7 @@ final class Erasures {
         }
         // A dispatcher that is being removed is an orphan soon.
         guard dispatchers[next.id] === next else { return later { [self] in hold(erasure) } }
-        // What is in flight may become a dead letter.
+        // An event in flight may become a dead letter, so the dead letters are read again.
         erasure.deadLetters = nil
         next.beginRewind { [weak self] isQuiet in
             if isQuiet { erasure.held.append(next) }
@@ -153,7 +155,7 @@ final class Erasures {
             if let next = page.next { return readDeadLetters(after: next, behind: found, erasure) }
             erasure.deadLetters = found
             guard !erasure.isDryRun else { return end(erasure, .success(erasure.answer)) }
-            // Meanwhile a rewind may have made events pending again.
+            // A rewind may have made events pending again while the dead letters were read.
             hold(erasure)
         }
     }
@@ -237,7 +239,7 @@ final class Erasures {
             guard case .success(let answer) = result else { return }
             finished.send(FinishedErasure(answer: answer, reason: request.reason))
         }
-        // The rule was resolved before, without any other.
+        // The earlier process resolved the rule, which names no other rule.
         let rule = (try? resolve(request.rule)) ?? .or([])
         let erasure = Erasure(ErasureRule(rule), request, isDryRun: false, then)
         erasure.isAccepted = true
@@ -299,11 +301,11 @@ private final class Erasure {
     var isAccepted = false
     /// The number of events that were erased. Some that were found may have been delivered meanwhile.
     var count = 0
-    /// The dead letters that the erasure means; nil before all are read.
+    /// The dead letters that the rule matches; nil before all are read.
     var deadLetters: [DeadLetterNumber]?
     /// The dispatchers that are held until the store has recorded the part.
     var held: [Dispatcher] = []
-    /// Lets other operations on dead letters go on.
+    /// Allows other operations on dead letters again.
     var release: () -> Void = {}
     /// The event up to which the store is scanned; nil while bytes are removed.
     var position: SequenceNumber? = 0

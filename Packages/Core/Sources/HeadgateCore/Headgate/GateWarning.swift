@@ -4,7 +4,7 @@ import HeadgateData
 public enum GateWarning: Sendable, Equatable {
     /// The wall clock is earlier than the program's build, or than the newest stored wall time (Behaviour P7).
     case wallClockNotSet(wall: Timestamp, before: Timestamp)
-    /// The wall clock is further ahead of the newest stored wall time than one boot is believed (Behaviour P7).
+    /// The wall clock is further ahead of the newest stored wall time than is accepted after one boot (Behaviour P7).
     case wallClockFarAhead(wall: Timestamp, of: Timestamp)
     /// The store refused the newest events (Behaviour Q8).
     case storeRefuses(cause: String)

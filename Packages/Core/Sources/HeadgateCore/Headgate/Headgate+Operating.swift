@@ -124,8 +124,8 @@ extension Headgate {
 
     /// Begins a copy of the store; nil if the store cannot copy itself.
     ///
-    /// The copy gets an id of its own at its first start. Keys for deduplication that the copy and the original give to
-    /// different events would otherwise be the same (Behaviour K8).
+    /// The copy leaves the store's id out, and gets its own at its first start. Otherwise the copy and the original
+    /// would give the same deduplication key to different events (Behaviour K8).
     public func beginBackup() -> (any StoreBackup)? {
         events.store.beginBackup(without: [StoreIdentity.name])
     }

@@ -240,8 +240,8 @@ public final class Headgate {
         return try routeNumber(of: events.routes.dispatchers(of: route).filter { !refusing.contains($0) })
     }
 
-    /// Returns the number of a set that an event requests. If there are too many sets, unused ones are forgotten by the
-    /// next turn.
+    /// Returns the route number of a set of dispatchers that an event requests. If there are too many sets, unused ones
+    /// are forgotten by the next turn.
     private func routeNumber(of dispatchers: some Sequence<DispatcherNumber>) throws(TooManyRoutes) -> RouteNumber {
         do throws(TooManyRoutes) {
             return try events.routes.number(asked: dispatchers)
@@ -253,8 +253,8 @@ public final class Headgate {
 
     // MARK: Network
 
-    /// Adds a ConnectivityBarrier before the dispatchers that reach the network (Behaviour B20). Call it once
-    /// ``network`` is being set: before, the barrier would block them for ever.
+    /// Adds a ConnectivityBarrier before the dispatchers that reach the network (Behaviour B20). Call it only after the
+    /// program has begun to set ``network``: otherwise the barrier would block these dispatchers.
     public func watchNetwork() {
         let id = ConnectivityBarrier.id
         guard !coordinator.isTaken(id) else { return }
@@ -284,7 +284,7 @@ public final class Headgate {
         let closed = Set(states.filter { $0.state != .open }.map(\.dispatcher))
         let open = Set(states.map(\.dispatcher)).subtracting(closed)
         flushAutomatically((isReturn ? open : open.intersection(withoutConnection)).sorted())
-        // An unknown network blocks for want of knowledge: its end is no return.
+        // A change from an unknown network state is not a return of the network.
         withoutConnection = state == .unknown ? [] : closed
     }
 

@@ -115,7 +115,7 @@ final class Housekeeping {
         guard case .success(let chunk) = result else { return rest() }
         let scheduler = events.scheduler
         guard !dispatchers.isBeingRewound else {
-            // Nothing may settle an event now. The same range is read again.
+            // During a rewind nothing may settle an event. The same range is read again later.
             _ = scheduler.schedule(at: scheduler.now + Housekeeping.restBetweenSteps) { [weak self] in
                 self?.sweepOn()
             }

@@ -5,7 +5,7 @@ import HeadgateData
 struct KeptErasure: Equatable {
     /// The condition for the events. It names no other rule.
     var rule: Rule
-    /// The last event that is meant.
+    /// The last event that may be erased.
     var through: SequenceNumber
     /// The operator's reason.
     var reason: String?
@@ -17,7 +17,7 @@ struct KeptErasure: Equatable {
         (self.rule, self.through, self.reason) = (rule, through, reason)
     }
 
-    /// Reads a kept erasure; nil if the object is none.
+    /// Reads a kept erasure; nil if the object is not an erasure.
     init?(kept object: DataObject) {
         guard let rule = object["when"].flatMap({ Rule(kept: $0) }), let through: Int = object.get(key: "through")
         else { return nil }

@@ -25,7 +25,7 @@ final class KnownDispatchers {
             let replay = kept[Replay.name(of: dispatcher.number)].flatMap { Replay(kept: $0) }
             replays[dispatcher.number] = replay
             starts[dispatcher.number] = kept[EarlyStart.name(of: dispatcher.number)].flatMap { EarlyStart(kept: $0) }
-            // What a rewind has made pending again does not count against the store's limits.
+            // Events that a rewind made pending again do not count against the store's limits.
             if let replay, replay.isLeft(behind: dispatcher.position) {
                 events.backlog.markReplayed(by: dispatcher.number)
             }

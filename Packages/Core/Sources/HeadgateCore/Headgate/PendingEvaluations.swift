@@ -45,13 +45,14 @@ final class PendingEvaluations {
         self.scheduler = scheduler
     }
 
-    /// Has a dispatcher evaluated at the end of the turn.
+    /// Schedules the evaluation of a dispatcher at the end of the turn.
     func evaluate(_ dispatcher: any EvaluatedDispatcher) {
         if toEvaluate.last !== dispatcher { toEvaluate.append(dispatcher) }
         endTurn()
     }
 
-    /// Has the dispatcher with an id evaluated at the end of the turn. Only parts that seldom ask know the id alone.
+    /// Schedules the evaluation of the dispatcher with an id, at the end of the turn. It is for callers that have only
+    /// the id.
     func evaluate(_ id: String) {
         if let dispatcher = host?.dispatcher(id) { toEvaluate.append(dispatcher) }
         endTurn()

@@ -2,9 +2,10 @@ import HeadgateData
 
 /// Rewinds dispatchers (Behaviour R2, R3), one rewind of a dispatcher at a time.
 ///
-/// A dry run only counts the events. Otherwise a dispatcher first finishes what is in flight, and its settlements are written. Then the store makes events
-/// unsettled again and counts them, while nothing settles an event of the dispatcher. At last the dispatcher gets a new
-/// queue. A new dispatcher that starts at an earlier event is moved there in the same way (Behaviour R4).
+/// A dry run only counts the events. Otherwise a dispatcher first finishes its batches in flight, and its settlements
+/// are written. Then the store makes events unsettled again and counts them, while nothing settles an event of the
+/// dispatcher. Finally the dispatcher gets a new queue. A new dispatcher that starts at an earlier event is moved there
+/// in the same way (Behaviour R4).
 final class Rewinds {
     private let events: EventQueue
     private let dispatchers: Dispatchers
@@ -63,7 +64,7 @@ final class Rewinds {
         }
     }
 
-    /// Asks the store, which knows all settlements of the dispatcher by now.
+    /// Requests a rewind from the store, after the dispatcher's settlements are written.
     private func written(_ fault: StoreFault?, _ rewind: Rewind, _ dispatcher: Dispatcher) {
         guard fault == nil else { return end(rewind, dispatcher, .store) }
         let (number, replay) = (dispatcher.number, nextReplay(of: dispatcher))
@@ -103,7 +104,7 @@ final class Rewinds {
         beginNext(rewind.id)
     }
 
-    /// Continues with the queue that the store has made of a dispatcher's.
+    /// Gives a dispatcher the queue that the store returned, and lets it continue.
     private func move(_ dispatcher: Dispatcher, to queue: RewoundQueue, _ replay: Replay, isStart: Bool) {
         let number = dispatcher.number
         count += 1
@@ -153,8 +154,8 @@ final class Rewinds {
 // MARK: - Starts of new dispatchers
 
 extension Rewinds {
-    /// Moves a new dispatcher to the earlier event at which it starts, unless that is done (Behaviour R4). It sends
-    /// nothing before. The routes of all older events name it from now on.
+    /// Moves a new dispatcher to the earlier event at which it starts, unless it was moved already (Behaviour R4). The
+    /// dispatcher sends nothing before. From now on the routes of all older events include it.
     func start(_ dispatcher: Dispatcher) {
         guard var start = dispatchers.known.starts[dispatcher.number], !start.isDone, !dispatcher.isRewinding else {
             return
@@ -174,7 +175,7 @@ extension Rewinds {
         }
     }
 
-    /// Asks the store, which knows the dispatcher by now.
+    /// Requests the move to the start from the store, after the dispatcher itself is stored.
     private func settled(_ fault: StoreFault?, _ dispatcher: Dispatcher, at start: RewindRequest.Start) {
         guard dispatchers.there(dispatcher.id) === dispatcher else { return }
         guard fault == nil, var early = dispatchers.known.starts[dispatcher.number] else {
@@ -216,7 +217,8 @@ extension Rewinds {
         }
     }
 
-    /// Lets a dispatcher go on where it is: the store has no older event. The store keeps that before anything is sent.
+    /// Starts a dispatcher at its present position, because the store has no older event. The store records this before
+    /// the dispatcher sends anything.
     private func startAtNewest(_ dispatcher: Dispatcher) {
         guard var start = dispatchers.known.starts[dispatcher.number] else { return }
         start.isDone = true
@@ -231,7 +233,7 @@ extension Rewinds {
 }
 
 extension RewindTarget {
-    /// Returns the start in the terms of the store: a sequence number, or a receipt on the age scale.
+    /// Returns the start as the store needs it: a sequence number, or a time of receipt on the age scale.
     func start(in events: EventQueue) -> RewindRequest.Start {
         let now = events.presentStamp()
         switch self {

@@ -2,8 +2,8 @@
 public enum Admission: Equatable, Sendable {
     /// The event has this sequence number. It is acknowledged once its group is committed.
     case stored(SequenceNumber)
-    /// An earlier event has the same id (Behaviour Q7). The duplicate is acknowledged no earlier than that event, whose
-    /// sequence number this is.
+    /// An earlier event has the same id (Behaviour Q7). The value is that event's sequence number. The duplicate is
+    /// acknowledged no earlier than that event.
     case duplicate(SequenceNumber)
     /// No dispatcher gets the event, so it is not stored (Behaviour P3).
     case unrouted

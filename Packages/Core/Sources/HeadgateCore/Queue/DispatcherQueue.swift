@@ -8,7 +8,7 @@ struct DispatcherQueue {
     /// The replay of the last rewind; nil if there was none.
     let replay: Replay?
     /// The sweeper settles no event up to this one for this dispatcher: each of them is read, and too old ones expire
-    /// in the buffer. A rewind begins with a new count of events, which knows nothing of the sweeper.
+    /// in the buffer. A rewind starts a new count of events, from which the sweeper's settlements are not subtracted.
     private let sweptAfter: SequenceNumber
     /// Up to this event, the dispatcher's load rule is judged as events are read: they were stored before the dispatcher
     /// was added (Behaviour R4).

@@ -7,7 +7,7 @@ struct EarlyStart: Equatable, Sendable {
     /// The last event that was accepted before the dispatcher was added. Up to this event, the dispatcher's load rule is
     /// judged as events are read.
     var judgedThrough: SequenceNumber
-    /// False while the dispatcher still has to be moved to the start. It sends nothing before.
+    /// False while the dispatcher still has to be moved to the start. Until then it sends nothing.
     var isDone = false
 
     // MARK: Keeping
@@ -19,7 +19,7 @@ struct EarlyStart: Equatable, Sendable {
         (self.start, self.judgedThrough) = (start, judgedThrough)
     }
 
-    /// Reads a kept start; nil if the bytes are none.
+    /// Reads a kept start; nil if the bytes are not a start.
     init?(kept bytes: [UInt8]) {
         guard bytes.count == 32 else { return nil }
         let numbers = bytes.withUnsafeBytes { bytes in

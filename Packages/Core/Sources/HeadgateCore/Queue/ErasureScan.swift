@@ -1,13 +1,13 @@
 import HeadgateData
 
-/// A scan for the stored events that an erasure means (Behaviour E1). It proceeds in steps, and a store may run it on a
-/// thread of its own. It ends early if it has found a part that fills the memory meant for it. Pure.
+/// A scan for the stored events that an erasure's rule matches (Behaviour E1). It proceeds in steps, and a store may
+/// run it on a thread of its own. It ends early if it has found a part that fills the memory meant for it. Pure.
 public struct ErasureScan: StoreScan, Sendable {
     /// All events up to this one have been scanned.
     public private(set) var position: SequenceNumber
     /// The last event to scan.
     public let through: SequenceNumber
-    /// The number of events that were found and are needed.
+    /// The number of events that were found and are still needed, by a dispatcher or for retention.
     private(set) var count = 0
     /// The records of the events that were found, the oldest first; none if they are only counted. Events that are not
     /// needed are among them: until their bytes are gone, a rewind could make them pending again.
@@ -16,7 +16,7 @@ public struct ErasureScan: StoreScan, Sendable {
     private let rule: ErasureRule
     private let part: Part
 
-    /// The size from which on a part is full.
+    /// The size at which a part is full.
     struct Part: Sendable {
         var events = 50_000
         var bytes = 16 << 20

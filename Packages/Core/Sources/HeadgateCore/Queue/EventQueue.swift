@@ -13,7 +13,7 @@ public final class EventQueue {
     let scheduler: any Scheduler
     @exclusivity(unchecked) private var clock: QueueClock
     @exclusivity(unchecked) private(set) var limits: StoreLimits
-    /// The size up to which the store is not shared, by ``limits``.
+    /// The size up to which any sender may fill the store, by ``limits``. The room above it is shared fairly.
     @exclusivity(unchecked) private var unshared: Tally
     /// The maximum age of events by ``limits``, in milliseconds.
     @exclusivity(unchecked) private(set) var maxAge: Int64

@@ -19,7 +19,8 @@ public protocol EventStore: AnyObject {
     /// True if the store can keep settled events and make them unsettled again (Behaviour R1, R2). Settings and calls
     /// that need it are refused otherwise.
     var canRewind: Bool { get }
-    /// The events that are kept although every dispatcher has settled them, as of the store's last look (Behaviour R1).
+    /// The events that are kept although every dispatcher has settled them, as of the store's last review (Behaviour
+    /// R1).
     var retained: RetainedEvents { get }
     /// Opens the store and returns its state. It is called once, before all other functions, and may block.
     func open() throws(StoreFault) -> StoredState
@@ -55,8 +56,8 @@ public protocol EventStore: AnyObject {
     /// Continues a scan for an erasure: processes the next part of the store that can be scanned without a noticeable
     /// delay.
     func scan(_ scan: ErasureScan, then: @escaping (Result<ErasureScan, StoreFault>) -> Void)
-    /// Erases events for all dispatchers, and dead letters. That survives a power failure: nothing reads or counts them
-    /// any more. Their bytes may stay until ``removeErasedBytes(then:)`` is complete.
+    /// Erases events for all dispatchers, and dead letters. The erasure survives a power failure: afterwards nothing
+    /// reads or counts the events. Their bytes may stay until ``removeErasedBytes(then:)`` is complete.
     func erase(
         _ events: [SequenceNumber], _ deadLetters: [DeadLetterNumber],
         then: @escaping (Result<Void, StoreFault>) -> Void)

@@ -1,20 +1,19 @@
 /// The size up to which a sender may fill the store, by one limit (Behaviour Q4). Pure.
 ///
-/// Nine tenths of a limit are for everybody. The last tenth is divided into as many slices as there are users who
-/// stored events in the last minute, and one more. The user who stored most may fill the store to the end of the first
-/// slice, the next one to the end of the second, and so on. The last slice is for users who store nothing yet: whatever
-/// the others do, there is room for them. Namespaces of a user divide the user's slice in the same way. The part that is
-/// kept for other namespaces is the smaller the more users there are: so a new user always has more room than the others
-/// had.
+/// Any sender may use nine tenths of a limit. The last tenth is divided into one slice for each user who stored events
+/// in the last minute, and one more. The user who stored most may fill the store to the end of the first slice, the
+/// next one to the end of the second, and so on. The last slice stays free for new users, who stored nothing in the
+/// last minute. The namespaces of a user divide the user's slice in the same way. The part that is kept for new
+/// namespaces shrinks as the number of users grows, so a new user always has more room than the others had.
 ///
 /// A tenth that is too small to be kept for others is divided without the additional slices, so a single sender may fill
 /// a small store to its limit.
 struct FairRoom: Equatable {
     /// The part of a limit that is shared fairly.
     static let shared = 10
-    /// The least number of events in a tenth of which a part is kept for senders who store nothing yet.
+    /// The fewest events in the last tenth for which a slice is kept for new senders.
     static let leastKeptEvents = 100
-    /// The least number of bytes in such a tenth.
+    /// The fewest bytes in the last tenth for which a slice is kept for new senders.
     static let leastKeptBytes = 1 << 20
 
     /// The position of one sender among others, by what they stored in the last minute.
@@ -30,7 +29,7 @@ struct FairRoom: Equatable {
     /// The least size of the last tenth for which a slice is kept for others.
     let leastKept: Int
 
-    /// The size up to which the store may be filled by anybody.
+    /// Returns the size up to which any sender may fill the store.
     static func unshared(_ limit: Int) -> Int { limit - limit / shared }
 
     /// Returns the size up to which a sender may fill the store.

@@ -71,7 +71,7 @@ struct PendingChanges {
         }
     }
 
-    /// Moves on to dead letters: no waiting change can be written without them.
+    /// Makes the next write take dead letters, because no other waiting change can be written before them.
     mutating func goOn() {
         share = .deadLetters(1)
     }
@@ -106,7 +106,7 @@ struct PendingChanges {
         let last = Dictionary(subjects) { $1 }
         return changes.indices.compactMap { index in
             let change = changes[index]
-            if change.isSaidAgain { return nil }
+            if change.isRecomputed { return nil }
             if let subject = change.subject, last[subject] != index { return nil }
             // A deletion of the dispatcher supersedes earlier changes of it.
             if let number = change.dispatcher, let end = last[.forgottenDispatcher(number)], end > index { return nil }
@@ -167,8 +167,8 @@ extension StoreChange {
         }
     }
 
-    /// True if `Settlements` computes the change again for each write, so that it need not be kept.
-    fileprivate var isSaidAgain: Bool {
+    /// True if `Settlements` computes the change again for each write, so that a failed write need not keep it.
+    fileprivate var isRecomputed: Bool {
         switch self {
         case .settled, .trim: true
         default: false

@@ -68,7 +68,7 @@ public struct RetentionCut {
     private let retention: Retention
     private var bytes = 0
     private var kept: [Span] = []
-    /// The event up to which the limits demand that events are dropped; nil if all may be kept.
+    /// The last event that must be dropped by the limits; nil if all may be kept.
     public private(set) var through: SequenceNumber?
 
     public init(_ retention: Retention) {

@@ -6,7 +6,7 @@ public enum RewindTarget: Sendable, Equatable {
     case sequenceNumber(SequenceNumber)
     /// A time, by the wall clock.
     case time(Timestamp)
-    /// A time that lies so far back.
+    /// The present time minus this duration.
     case back(Duration)
 }
 
@@ -14,7 +14,8 @@ public enum RewindTarget: Sendable, Equatable {
 public struct RewindRequest: Sendable {
     public let dispatcher: DispatcherNumber
     public let start: Start
-    /// Routes that are others from now on; none for a dispatcher that the routes of older events name already.
+    /// The routes that change with the rewind, with their new dispatchers. Empty if the routes of older events include
+    /// the dispatcher already.
     public let routes: [RouteNumber: [DispatcherNumber]]
     /// True if the store only counts the events, and changes nothing.
     public let isDryRun: Bool
@@ -83,7 +84,7 @@ public struct KeptEvent: Sendable, Equatable {
     }
 }
 
-/// The places to which a store can rewind a dispatcher (Behaviour R3, R5). Pure.
+/// The range of events to which a store can rewind a dispatcher (Behaviour R3, R5). Pure.
 public struct RewindRange: Sendable, Equatable {
     /// All events after this one are kept; nil if nothing is retained.
     public var unretainedThrough: SequenceNumber?
@@ -142,8 +143,8 @@ struct Replay: Equatable, Sendable {
         return next
     }
 
-    /// Returns the same replay with an event that is pending again, and the first one unless an earlier rewind has made
-    /// others pending again that still are.
+    /// Returns a copy of the replay with its first event: `first`, or the lower first event of an earlier rewind whose
+    /// events are still pending.
     func beginning(at first: SequenceNumber) -> Replay {
         Replay(number: number, first: min(self.first, first), last: last, stamp: stamp)
     }
@@ -157,7 +158,7 @@ struct Replay: Equatable, Sendable {
         (self.number, self.first, self.last, self.stamp) = (number, first, last, stamp)
     }
 
-    /// Reads a kept replay; nil if the bytes are none.
+    /// Reads a kept replay; nil if the bytes are not a replay.
     init?(kept bytes: [UInt8]) {
         guard bytes.count == 32 else { return nil }
         let numbers = bytes.withUnsafeBytes { bytes in

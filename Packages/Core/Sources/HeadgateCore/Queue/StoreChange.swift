@@ -11,8 +11,8 @@ public enum StoreChange: Sendable, Equatable {
     /// No dispatcher needs the events up to this sequence number. A store may keep them longer, but must always
     /// remember its highest sequence number.
     case trim(through: SequenceNumber)
-    /// No dispatcher needs events of these routes, and there will be no more. Their numbers are not reused for a long
-    /// time.
+    /// No dispatcher needs events of these routes, and no new event gets one of them. Their numbers are not reused for
+    /// a long time.
     case forgetRoutes([RouteNumber])
     /// The ids of events up to this sequence number are forgotten.
     case forgetIDs(through: SequenceNumber)

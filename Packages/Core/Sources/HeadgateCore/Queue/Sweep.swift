@@ -1,9 +1,9 @@
 /// The progress of the sweeper, which looks for events that have become too old anywhere in the backlog (Behaviour Q4).
 /// Pure.
 ///
-/// The sweeper passes over all sequence numbers again and again, a range at a time. The events it has settled need no
-/// list, which would grow with the backlog: they are the events that a pass has covered and that are too old by its
-/// limit (Behaviour Q6).
+/// The sweeper passes over all sequence numbers again and again, a range at a time. It keeps no list of the events that
+/// it has settled, since the list would grow with the backlog. They are the events that a pass has covered and that are
+/// too old by the pass's limit (Behaviour Q6).
 struct Sweep {
     struct Pass: Equatable {
         /// The last event that the pass has covered.

@@ -58,8 +58,8 @@ final class ActivationGate: DescribedBarrier {
 
     // MARK: Facts
 
-    /// Requests the board because a dispatch is pending. Does nothing while the board is requested, or after a refusal
-    /// until the wait is over.
+    /// Requests the activation of the board, because a dispatch is pending. Does nothing while a request is running, or
+    /// after a refusal until the wait is over.
     func want() {
         guard case .idle = phase, let activator = turn.host?.boardActivator else { return }
         enter(.asking(activator.activate(settings.board, for: dispatcherId) { [weak self] in self?.ended($0) }))

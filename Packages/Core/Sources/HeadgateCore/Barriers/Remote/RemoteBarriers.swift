@@ -44,7 +44,7 @@ public final class RemoteBarriers {
         }
     }
 
-    /// Removes barriers without an owner whose ids the settings use.
+    /// Removes the barriers without an owner whose ids the settings now use.
     public func yieldTurn(to ids: Set<String>) {
         for (id, record) in records where ids.contains(id) && record.owner == nil {
             remove(id, record.barrier) { _ in }
@@ -109,8 +109,8 @@ public final class RemoteBarriers {
         kept.keep(bytes, as: name, then: then)
     }
 
-    /// Records that an owner has disconnected or has lost the right to own barriers. Its barriers are unregistered, or
-    /// stay as they were registered to.
+    /// Records that an owner has disconnected or has lost the right to own barriers. Each of its barriers is
+    /// unregistered or stays, as its registration says.
     /// - Returns: true if it had any.
     @discardableResult
     public func ownerLeft(_ number: Int) -> Bool {
