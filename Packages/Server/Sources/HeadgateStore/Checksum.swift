@@ -1,7 +1,7 @@
 /// A checksum that shows whether a stored header is as it was written (Behaviour Q8).
 ///
-/// It takes a word a step, and each step is reversible: a change of one word is always detected, and any other but once in
-/// 2⁶⁴. It protects against accidents, not against attackers.
+/// It processes one word per step, and each step is reversible. A change of one word is therefore always detected, and
+/// any other change except once in 2⁶⁴. It protects against accidents, not against attackers.
 struct Checksum {
     private(set) var value: UInt64
 

@@ -22,8 +22,8 @@ package final class DataDirectory {
         lock = try DataDirectory.takeLock(in: path, on: disk)
     }
 
-    /// Creates the directory again and locks it, if somebody has taken it or the lock's file away. Another directory in
-    /// its place is refused if it has a log, because that log's events are not of this process.
+    /// Creates and locks the directory again if the directory or its lock file was removed. Throws a fault if another
+    /// directory with a log is in its place, because this process did not write that log's events.
     func holdAgain() throws(StoreFault) {
         let isSame = folder?.isStill(at: path, holding: 0) ?? true
         let isLocked = lock.isStill(at: DataDirectory.lockPath(in: path), holding: 0)
@@ -86,7 +86,7 @@ package final class DataDirectory {
         }
     }
 
-    /// Locks the directory itself, so that it stays locked if somebody removes the lock's file.
+    /// Locks the directory itself, so that it stays locked if the lock file is removed.
     /// - Returns: nil if the file system has no locks of directories.
     private static func lockFolder(_ path: String, on disk: any Disk) throws(StoreFault) -> (any DiskFile)? {
         guard let folder = try? disk.openDirectory(path), let isOurs = try? folder.lock() else { return nil }

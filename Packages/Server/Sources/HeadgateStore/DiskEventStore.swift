@@ -20,13 +20,13 @@ public final class DiskEventStore: EventStore {
     public var deadLetterTally: Tally { sizes.deadLetterTally }
     /// The sizes that the engine reported last.
     @exclusivity(unchecked) private var sizes = StoreSizes()
-    /// The keys under which the files are; nil if the store has no keys (Behaviour C2).
+    /// The keys that encrypt the files; nil if the store has no keys (Behaviour C2).
     @exclusivity(unchecked) package private(set) var encryption: StoreEncryption?
     /// The durations of syncs (Behaviour O1).
     public var syncing: Histogram { syncTimes?.histogram ?? Histogram(.seconds) }
     /// Called on the scheduler with the number of events that were found damaged and put aside (Behaviour Q8).
     @exclusivity(unchecked) public var onQuarantine: (Int) -> Void = { _ in }
-    /// Called on the scheduler after files were taken away and recreated, with the most events that may be lost.
+    /// Called on the scheduler after files were removed and recreated, with the most events that may be lost.
     @exclusivity(unchecked) public var onRenewal: (Int) -> Void = { _ in }
     @exclusivity(unchecked) public var onDeadLettersDropped: ([DispatcherNumber: Int]) -> Void = { _ in }
 
@@ -114,7 +114,7 @@ public final class DiskEventStore: EventStore {
         ask(then, isAboutDeadLetters: true) { $0.purgeDeadLetters(query) }
     }
 
-    /// Rewinds a dispatcher. Later appends and changes wait for the rewind, because it counts the events of its moment.
+    /// Rewinds a dispatcher. Later appends and changes wait for the rewind, because it must not count later events.
     public func rewind(_ request: RewindRequest, then: @escaping (Result<RewindOutcome, StoreFault>) -> Void) {
         ask(then, isAboutDeadLetters: true) { $0.rewind(request) }
     }
@@ -126,7 +126,7 @@ public final class DiskEventStore: EventStore {
         ask(then) { $0.take(scan) }
     }
 
-    /// Records an erasure. Later changes wait for it, because it means the dead letters of its moment.
+    /// Records an erasure. Later changes wait for it, because it must not apply to later dead letters.
     public func erase(
         _ events: [SequenceNumber], _ deadLetters: [DeadLetterNumber],
         then: @escaping (Result<Void, StoreFault>) -> Void
@@ -142,7 +142,7 @@ public final class DiskEventStore: EventStore {
         DiskBackup(of: self, LogBackup(without: names))
     }
 
-    /// Rewrites everything that is not under the first of the keys, in the background (Behaviour C2).
+    /// Rewrites all files that are not encrypted with the first key, in the background (Behaviour C2).
     /// - Parameter keys: the keys from now on; nil leaves them as they are.
     /// - Returns: a fault if a key is missing that files need. Then nothing changes.
     package func rekey(_ keys: EncryptionKeys?, then: @escaping (StoreFault?) -> Void) {

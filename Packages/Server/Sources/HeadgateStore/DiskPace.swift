@@ -8,9 +8,9 @@ struct DiskPace {
     /// The savings of quick answers, less the costs of slow ones.
     private var credit = 0
 
-    /// The duration from which on other clients notice the wait.
+    /// The shortest wait that other clients notice.
     private static let slow = Duration.milliseconds(2)
-    /// The duration from which on the disk hangs. It ends the credit at once.
+    /// The shortest wait for which the disk counts as hanging. Such a wait ends the credit at once.
     private static let hanging = Duration.milliseconds(5)
     private static let priceOfSlow = 100
     /// The credit that a quick disk has at least.

@@ -73,14 +73,14 @@ struct EngineOwnership<Job> {
 
     // MARK: Facts of the loop, and of other threads
 
-    /// Jobs have been requested that the store's thread has to carry out.
+    /// Handles the request of jobs that the store's thread has to carry out.
     /// - Parameter jobs: empty afterwards.
     mutating func requested(_ jobs: inout [Job]) -> LoopOrders {
         enqueue(&jobs)
         return owner == .noThread ? giveToStoreThread() : LoopOrders()
     }
 
-    /// The loop's turn has ended.
+    /// Handles the end of the loop's turn.
     /// - Parameters:
     ///   - jobs: the jobs that were requested in the turn. Afterwards the jobs to carry out: with those that were left to
     ///     the loop earlier, or none.
@@ -106,7 +106,7 @@ struct EngineOwnership<Job> {
         return LoopOrders(carriesOut: true, wakesStoreThread: true)
     }
 
-    /// The loop's thread is back from the engine, in its place.
+    /// Handles the return of the loop's thread from the engine, if the loop was not taken over meanwhile.
     /// - Parameters:
     ///   - undone: the jobs that it could not carry out. Empty afterwards.
     ///   - hasBackgroundWork: true if the engine has work of its own, which the store's thread does.
@@ -118,7 +118,7 @@ struct EngineOwnership<Job> {
         return LoopOrders()
     }
 
-    /// The loop's former thread is back from the engine. It is the store's thread from now on.
+    /// Handles the return of the loop's former thread from the engine. It is the store's thread from now on.
     /// - Parameter undone: the jobs that it could not carry out. Empty afterwards.
     mutating func rolesExchanged(undone: inout [Job]) -> StoreThreadOrder {
         expect(.loop)
@@ -129,7 +129,7 @@ struct EngineOwnership<Job> {
 
     // MARK: Facts of the store's thread
 
-    /// The store's thread has carried out its jobs.
+    /// Notes that the store's thread has carried out its jobs.
     /// - Parameters:
     ///   - hasBackgroundWork: true if the engine has work of its own.
     ///   - isForLoop: returns true if the loop's thread should carry out the waiting jobs.
@@ -140,7 +140,7 @@ struct EngineOwnership<Job> {
         return waiting.isEmpty ? restOrder : .callLoop
     }
 
-    /// The store's thread looks for work, at its start and after each wait.
+    /// Returns the next order for the store's thread, which checks for work at its start and after each wait.
     mutating func checked() -> StoreThreadOrder {
         guard owner != .storeThread else { return takeJobs() }
         if let idle = idleIntervals {
@@ -151,7 +151,7 @@ struct EngineOwnership<Job> {
         return restOrder
     }
 
-    /// The store's thread has closed the store.
+    /// Notes that the store's thread has closed the store.
     mutating func closed() {
         expect(.storeThread)
         (owner, waiting) = (.closed, [])

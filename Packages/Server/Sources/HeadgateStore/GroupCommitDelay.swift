@@ -27,7 +27,7 @@ struct GroupCommitDelay {
     /// The number of commits until events are expected again.
     private var commitsWithoutDelay = 0
 
-    /// A quicker disk is not worth waiting for.
+    /// The shortest commit for which events wait. With a quicker disk a wait saves nothing.
     private static let least = Duration.microseconds(40)
     private static let most = Duration.microseconds(200)
     /// The most turns of a wait, independent of the clock.

@@ -14,8 +14,8 @@ enum StoreJob: @unchecked Sendable {
     case close(then: () -> Void = {})
 
     /// A job that reads or deletes something.
-    /// - Parameter isAboutDeadLetters: true if the job means the dead letters of its moment, so that later changes
-    ///   have to wait for it.
+    /// - Parameter isAboutDeadLetters: true if the job must not see the dead letters of later changes, which then wait
+    ///   for it.
     static func ask<Value>(
         isAboutDeadLetters: Bool = false, _ work: @escaping (LogEngine) -> Result<Value, StoreFault>,
         then: @escaping (Result<Value, StoreFault>) -> Void

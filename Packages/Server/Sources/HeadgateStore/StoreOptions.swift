@@ -16,11 +16,11 @@ public struct StoreOptions: Sendable {
     /// The bytes of the smallest useful segment, if there is no room for a whole one.
     var leastSegmentSize = 64 << 10
     var blockSize = 256 << 10
-    /// The bytes of events that the search of an erasure reads at once. Commits wait meanwhile.
+    /// The bytes of events that the scan of an erasure reads at once. Commits wait meanwhile.
     var searchSize: Int { blockSize / 8 }
-    /// The bytes from which on the records of a group are packed. Fewer bytes fit into one block of the disk.
+    /// The size in bytes from which the records of a group are packed. Smaller groups fit into one block of the disk.
     var leastPacked = 4 << 10
-    /// The bytes from which on ids get a file of their own.
+    /// The size in bytes from which ids are written to a file of their own.
     var mostUnfiledIDBytes = 256 << 10
     /// The keys; nil if nothing is or was encrypted (Behaviour C1).
     public var keyring: Keyring?

@@ -44,8 +44,9 @@ final class StoreWorkers: StoreExecutor, @unchecked Sendable {
     /// The time at which the disk had answered, and the time that it took.
     private typealias DiskAnswer = (moment: ContinuousClock.Instant, duration: Duration)
 
-    /// The most bytes that the loop's thread commits. With more, the loop had better read its sockets meanwhile. If commits do
-    /// not wait for the disk, a hand-over pays only with more bytes.
+    /// The most bytes that the loop's thread commits. The store's thread commits more bytes, while the loop reads its
+    /// sockets. If commits do not wait for the disk, a hand-over to the store's thread is worthwhile only for more
+    /// bytes.
     private var mostBytesInPlace: Int { writesAtOnce ? 128 << 10 : 16 << 10 }
     /// The time after which the store's thread takes the loop over.
     private static let timeLimit = Duration.milliseconds(5)
@@ -233,7 +234,8 @@ extension StoreWorkers: LoopHelper {
     /// Returns true if the requested jobs wait for more. If the store's thread is at work, more jobs arrive meanwhile anyway.
     private func isDelayed() -> Bool {
         let (events, bytes) = requested.reduce((0, 0)) { ($0.0 + $1.events, $0.1 + ($1.bytesInPlace ?? 0)) }
-        // The delay is asked at the end of each turn, whatever becomes of its answer.
+        // `delays` is called at the end of each turn, because it counts turns and events, even if its result is not
+        // used.
         return commitDelay.delays(events, at: options.clock()) && bytes <= mostBytesInPlace
             && ownership.withLock { $0.owner == .noThread }
     }

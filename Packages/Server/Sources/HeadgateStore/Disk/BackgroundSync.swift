@@ -1,7 +1,7 @@
 import CDisk
 import Glibc
 
-/// A sync in the background: it is begun, and ended later. There is one at a time.
+/// Syncs one file at a time in the background: ``begin(_:)`` starts a sync, and ``end(on:)`` waits for its end.
 ///
 /// It uses Linux's asynchronous calls, which are allowed where `io_uring` often is not.
 // Unchecked: the engine's owner uses it, one thread at a time.

@@ -16,8 +16,8 @@ final class DirectWriter {
     private var fileSize = 0
 
     private static let block = 4 << 10
-    /// The most bytes of a write. Larger writes use the page cache, which has to read a block first in which a direct
-    /// write has ended, so that this should be rare.
+    /// The most bytes of a write. Larger writes use the page cache. They should be rare, because the page cache must
+    /// first read the block in which the last direct write ended.
     private static let most = 1 << 20
 
     /// Returns nil if the file system has no direct writes.
@@ -60,14 +60,14 @@ final class DirectWriter {
         return true
     }
 
-    /// Writes a few bytes after the last write, within its last block. Through the page cache the block would have to
-    /// be read, and written before the next direct write.
+    /// Writes a few bytes after the last write, within its last block. The page cache would have to read that block,
+    /// and to write it before the next direct write.
     func writeOn(_ bytes: UnsafeRawBufferPointer, at offset: Int, _ file: any DiskFile) throws(DiskFault) -> Bool {
         guard tail == offset, offset % DirectWriter.block + bytes.count <= DirectWriter.block else { return false }
         return try write(bytes, at: offset, file)
     }
 
-    /// Returns true if the file has a size at least: a direct write must not lengthen it.
+    /// Returns true if the file extends at least to `end`: a direct write must not lengthen it.
     private func hasRoom(through end: Int, _ file: any DiskFile) throws(DiskFault) -> Bool {
         if fileSize < end { fileSize = try file.size() }
         return fileSize >= end

@@ -58,8 +58,8 @@ package protocol DiskFile: AnyObject {
     func beginSync() -> Bool
     /// True if a background sync is in progress.
     var isSyncing: Bool { get }
-    /// Waits for the end of the background sync, if there is one. Before it ends, another sync says nothing of the
-    /// writes until then. A fault means the same as one of ``sync()``.
+    /// Waits for the end of the background sync, if there is one. While it runs, the success of another sync proves
+    /// nothing about the earlier writes. A fault means the same as one of ``sync()``.
     func endSync() throws(DiskFault)
     /// Asks the system to begin writing a range to the disk, so that the next sync has less to do. It promises nothing.
     func writeOut(_ range: Range<Int>)

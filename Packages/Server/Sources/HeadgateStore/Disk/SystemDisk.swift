@@ -19,8 +19,8 @@ package final class SystemDisk: Disk {
 
     package func makeDirectory(_ path: String) throws(DiskFault) {
         if mkdir(path, 0o700) == 0 {
-            // Without its name in the directory above, the directory is lost after a power failure. Not every file
-            // system can sync that.
+            // A power failure can lose the directory until its name in the parent directory is synced. Some file
+            // systems cannot sync a directory.
             try? syncDirectory(SystemDisk.parent(of: path))
             return
         }
@@ -228,16 +228,16 @@ extension DiskFault {
         guard result == 0 else { throw .last }
     }
 
-    /// The fault of a file that was taken away.
+    /// The fault of a file that was removed.
     static var gone: DiskFault { DiskFault(code: ENOENT) }
 
-    /// True if a file was not there.
+    /// True if a file does not exist.
     var isMissing: Bool { code == ENOENT }
 
     /// True if there was no room.
     var isNoRoom: Bool { code == ENOSPC || code == EDQUOT }
 
-    /// Returns the fault for callers that know nothing of disks.
+    /// Returns the fault as a ``StoreFault``, for callers outside the disk layer.
     package func storeFault(_ what: String) -> StoreFault {
         if let cause { return cause }
         let message = "\(what): \(String(cString: strerror(code)))"

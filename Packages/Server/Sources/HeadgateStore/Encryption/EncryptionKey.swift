@@ -4,7 +4,8 @@ import HeadgateData
 struct EncryptionKey: Equatable, Sendable {
     let number: UInt16
     let bytes: [UInt8]
-    /// Tells a wrong key with the right number from damage. It reveals nothing of the key.
+    /// A check value of the key, which distinguishes a wrong key with the right number from damage. It reveals nothing
+    /// of the key.
     let check: UInt32
 
     /// The bytes of a key.

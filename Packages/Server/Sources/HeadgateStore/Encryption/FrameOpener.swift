@@ -1,6 +1,7 @@
 /// Returns the contents of a file's frames: decrypted, if the file is encrypted (Behaviour C1).
 final class FrameOpener {
-    /// True if the file is encrypted; nil if its header is damaged, so that each frame says it.
+    /// True if the file is encrypted; nil if its header is damaged. Then the mark of each frame says whether the frame
+    /// is encrypted.
     private let isSealed: Bool?
     private let number: UInt64
     private let keyring: Keyring?

@@ -39,7 +39,7 @@ public final class Keyring: Sendable {
 
     private var current: EncryptionKey? { content.withLock { $0.encrypts ? $0.keys.first : nil } }
 
-    /// Returns the key of a seal; nil if it is not there.
+    /// Returns the key that a seal names; nil if the keyring does not have it.
     func key(of seal: Seal) -> EncryptionKey? {
         content.withLock { content in
             content.keys.first { $0.number == seal.key && $0.check == seal.check }
@@ -61,7 +61,7 @@ public final class Keyring: Sendable {
         return "\(key), \(reason); nothing was changed"
     }
 
-    /// Returns true if a key of this keyring is among others, as the same key under the same number.
+    /// Returns true if `keys` contain this keyring's key of a number, with the same bytes.
     func isThere(_ number: UInt16, in keys: EncryptionKeys) -> Bool {
         let known = content.withLock { $0.keys.first { $0.number == number } }
         return known.map(keys.all.contains) ?? false

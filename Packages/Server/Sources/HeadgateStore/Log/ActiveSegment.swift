@@ -27,7 +27,7 @@ final class ActiveSegment {
     /// segment.
     private var resumed: (end: Int, last: UInt64)?
 
-    /// Begins a segment with a state, which is encoded.
+    /// Begins a segment with a snapshot of a state, which is encoded and not yet written.
     init(_ segment: LogSegment, _ header: LogHeader, _ state: LogState) {
         (self.segment, self.header, cipher) = (segment, header, segment.files.cipher(of: header))
         (end, certain) = (LogHeader.size, 0)
@@ -43,7 +43,7 @@ final class ActiveSegment {
         (self.end, certain, self.last, lastPending) = (end, end, last, last)
     }
 
-    /// Returns the bytes that a segment takes that begins with a state, at least.
+    /// Returns the least size in bytes of a segment that begins with a state.
     static func size(for state: LogState) -> Int {
         var writer = LogWriter()
         writer.put(state)
@@ -79,7 +79,7 @@ final class ActiveSegment {
     }
 
     /// Encodes an entry.
-    /// - Parameter leastPacked: the bytes from which on a piece of a group is packed.
+    /// - Parameter leastPacked: the size in bytes from which a piece of a group is packed.
     func encode(_ entry: LogEntry, packedFrom leastPacked: Int) -> Range<Int> {
         switch entry {
         case .group(let group):
@@ -130,16 +130,17 @@ final class ActiveSegment {
         if synced { certain = end }
     }
 
-    /// Continues the segment after an orderly stop, in place of the closing frame. That frame must not count again with
-    /// the frames of this process after it, and must not stay on the disk if it was never synced (decision 55).
+    /// Continues the segment after an orderly stop, in place of the closing frame. The closing frame must not count
+    /// again once this process has written frames after it. It must not stay on the disk if it was never synced
+    /// (decision 55).
     func resume() throws(DiskFault) {
         resumed = (end, last)
         encode(.restartMarker) { _ in }
         try write(synced: true)
     }
 
-    /// Closes the segment in order. If nothing was written since it was continued, it becomes what it was before, so
-    /// that stops and starts take no room.
+    /// Closes the segment in order. If nothing was written since the segment was continued, its former end is restored,
+    /// so that stops and starts take no room.
     func close() throws(DiskFault) {
         if let resumed, end == resumed.end + emptyFrame {
             (end, certain) = (resumed.end, resumed.end)
@@ -165,10 +166,11 @@ final class ActiveSegment {
         certain = end
     }
 
-    /// The number of unsynced bytes from which on the sync at the segment's end would take noticeably long: 1 MiB of 8.
+    /// The number of unsynced bytes at which the next sync would take noticeably long: an eighth of the segment, 1 MiB
+    /// of 8.
     private var muchUnsynced: Int { segment.file.size / 8 }
 
-    /// True if it is time for ``syncAhead()``.
+    /// True if a background sync is due (``syncAhead()``).
     var isSyncDue: Bool {
         end - max(certain, lastBegun) >= muchUnsynced && (try? segment.open().isSyncing) == false
     }

@@ -1,14 +1,14 @@
 import HeadgateCore
 
-/// Counts the unsettled events of each dispatcher from the indexes, from the newest group back: once past a
-/// dispatcher's position, the sums so far are its own. It takes one pass, whatever the number of dispatchers (Behaviour
-/// Q6).
+/// Counts the unsettled events of each dispatcher from the indexes, from the newest group back. When the count reaches
+/// a dispatcher's position, the sums so far are the dispatcher's. It takes one pass, whatever the number of dispatchers
+/// (Behaviour Q6).
 struct BacklogCount {
     /// Counts the events of a group with some sequence numbers.
     typealias Counting<Fault: Error> = ((SequenceNumber) -> Bool) throws(Fault) -> RouteTallies
 
     private let routes: [RouteNumber: [DispatcherNumber]]
-    /// The dispatchers whose position is not reached, the highest position last.
+    /// The dispatchers whose positions the count has not reached, the highest position last.
     private var waiting: [StoredDispatcher]
     private var totals = RouteTallies()
     /// The dispatchers with settled ranges after their position, and the events so far in these ranges.
@@ -44,7 +44,7 @@ struct BacklogCount {
     }
 
     /// Adds the settled events of a group. A group within a settled range need not be read. The others are few: each
-    /// has an event that a dispatcher had buffered, or is at the end of what it had read.
+    /// has an event that a dispatcher had buffered, or is at the end of what the dispatcher had read.
     private mutating func addSettled<Fault>(_ group: LogSpan, _ counting: Counting<Fault>) throws(Fault) {
         for dispatcher in gapped {
             let settled = dispatcher.settled
@@ -78,8 +78,8 @@ extension BacklogCount {
             for block in segment.index.blocks.reversed() {
                 var group = block.span
                 group.tallies = group.tallies - (try segment.tallies(of: block, erased))
-                try count.add(group) { (isAsked) throws(DiskFault) in
-                    try segment.tallies(of: block) { isAsked($0) && !erased.contains($0) }
+                try count.add(group) { (includes) throws(DiskFault) in
+                    try segment.tallies(of: block) { includes($0) && !erased.contains($0) }
                 }
             }
         }
@@ -96,12 +96,12 @@ extension LogSegment {
     }
 
     /// Counts the events of a block with some sequence numbers.
-    fileprivate func tallies(of block: LogBlock, _ isAsked: (SequenceNumber) -> Bool) throws(DiskFault) -> RouteTallies
+    fileprivate func tallies(of block: LogBlock, _ includes: (SequenceNumber) -> Bool) throws(DiskFault) -> RouteTallies
     {
         var tallies = RouteTallies()
         try visitGroups(block) { group in
             guard let events = group.chunk else { return }
-            for event in events where isAsked(event.sequenceNumber) { tallies.add(event) }
+            for event in events where includes(event.sequenceNumber) { tallies.add(event) }
         }
         return tallies
     }

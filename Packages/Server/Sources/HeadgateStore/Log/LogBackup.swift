@@ -1,9 +1,9 @@
 import HeadgateCore
 
-/// A copy of a running log for a backup: what is needed of its events, its dead letters, its files of ids, and its state.
+/// A copy of a running log for a backup: its needed events, its dead letters, its files of ids, and its state.
 ///
-/// Events are copied in order, up to the newest, while the log is written. The state comes last, and is that of the moment
-/// at which everything before it was copied. A start finds the files of a log that was closed in order.
+/// Events are copied in order, up to the newest, while the log is written. The state is copied last, once everything
+/// before it is copied. A start that uses the copy finds the files of a log that was closed in order.
 final class LogBackup {
     /// The names of kept values that the copy leaves out.
     private let leftOut: Set<String>
@@ -20,7 +20,7 @@ final class LogBackup {
     private var files: UInt32 = 0
     private var ready: [BackupPiece] = []
     private var isComplete = false
-    /// The files of the log, with whose key the copy is encrypted. They are there once the copy has begun.
+    /// The files of the log, whose key also encrypts the copy; nil before the copy has begun.
     private var source: LogFiles?
     /// The number of times that the log was rewound, erased from or recovered, at the beginning of the copy. Events that have
     /// been left out may be needed after a rewind, and events that have been copied may be erased, or gone after a recovery.
@@ -30,7 +30,7 @@ final class LogBackup {
     private static let pieceSize = 128 << 10
     /// The most bytes that are read for one piece.
     private static let mostRead = 1 << 20
-    /// The bytes after the state, so that the next start need not begin another segment at once.
+    /// The bytes that stay free after the state, so that the next start need not begin another segment at once.
     private static let room = 64 << 10
     /// The bytes of a block in the copy's indexes.
     private static let blockSize = 256 << 10
@@ -138,7 +138,7 @@ final class LogBackup {
         return frame
     }
 
-    /// Ends the segment with its summary if it has a size at least.
+    /// Ends the segment with its summary if it has at least this size.
     private func endSegment(from least: Int) {
         guard let size = target?.end, size >= least else { return }
         let summary = add { $0.encodeSummary() }

@@ -8,7 +8,7 @@ struct LogWriter {
         withUnsafeBytes(of: number.littleEndian) { bytes.append(contentsOf: $0) }
     }
 
-    /// Adds a number of bytes, all of which `body` writes.
+    /// Adds `count` bytes, all of which `body` writes.
     mutating func put(_ count: Int, _ body: (UnsafeMutableRawBufferPointer) -> Void) {
         bytes.append(most: count) { cursor in
             body(cursor.room)
@@ -16,7 +16,7 @@ struct LogWriter {
         }
     }
 
-    /// Adds a number of bytes at most: `body` returns how many it has written.
+    /// Adds at most `count` bytes: `body` returns the number that it has written.
     mutating func put(most count: Int, _ body: (UnsafeMutableRawBufferPointer) -> Int) {
         bytes.append(most: count) { cursor in cursor.skip(body(cursor.room)) }
     }
@@ -54,7 +54,7 @@ struct LogWriter {
 
     private static let zeros = [UInt8](repeating: 0, count: 64)
 
-    /// Drops all bytes after some. Their memory is used again.
+    /// Drops all bytes after the first `count`. Their memory is used again.
     mutating func cut(to count: Int) {
         bytes.removeLast(bytes.count - count)
     }
@@ -77,7 +77,7 @@ struct LogReader {
     private let bytes: UnsafeRawBufferPointer
     private var offset = 0
 
-    /// The bytes are not of a writer.
+    /// The error for bytes that no ``LogWriter`` has encoded.
     struct Unsound: Error {}
 
     init(_ bytes: UnsafeRawBufferPointer) {
@@ -94,7 +94,7 @@ struct LogReader {
         return LittleEndian.load(bytes, at: offset, as: type)
     }
 
-    /// Takes bytes after their number, without a copy.
+    /// Takes bytes that follow their count, without a copy.
     mutating func takePiece() throws(Unsound) -> UnsafeRawBufferPointer {
         let count = Int(try take(UInt32.self))
         guard left >= count else { throw Unsound() }
@@ -106,7 +106,7 @@ struct LogReader {
 
     mutating func takeText() throws(Unsound) -> String { String(decoding: try takePiece(), as: UTF8.self) }
 
-    /// Takes elements after their number.
+    /// Takes elements that follow their count.
     mutating func takeAll<Element>(
         _ body: (inout LogReader) throws(Unsound) -> Element
     ) throws(Unsound) -> [Element] {
@@ -119,7 +119,7 @@ struct LogReader {
         return elements
     }
 
-    /// Takes numbers after their number.
+    /// Takes numbers that follow their count.
     mutating func takeNumbers<Number: FixedWidthInteger & BitwiseCopyable>() throws(Unsound) -> [Number] {
         try takeAll { (reader) throws(Unsound) in try reader.take() }
     }

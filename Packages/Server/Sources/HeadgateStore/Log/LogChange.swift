@@ -32,7 +32,7 @@ enum LogChange {
     case numberedDeadLetter(StoredDeadLetter)
     /// Dead letters were deleted.
     case deadLettersGone([DeadLetterNumber])
-    /// Segments have no needed content.
+    /// Segments are dropped: nothing in them is needed.
     case forgotten([UInt64])
     /// A copy has replaced segments.
     case replaced([UInt64], by: LogSegmentEntry, deadLetters: [DeadLetterNumber: DeadLetterPosition])
@@ -42,7 +42,7 @@ enum LogChange {
     case unretained(through: SequenceNumber)
     /// A dispatcher has settled these events, and no others (Behaviour R2).
     case rewound(DispatcherNumber, Settled)
-    /// Routes are others from now on, because events from before a dispatcher was added name it (Behaviour R4).
+    /// Routes have other dispatchers from now on, because earlier events now go to a new dispatcher too (Behaviour R4).
     case routes([RouteNumber: [DispatcherNumber]])
     /// Events are erased for all dispatchers (Behaviour E1). Their bytes may still be in the files.
     case erased([SequenceNumber])

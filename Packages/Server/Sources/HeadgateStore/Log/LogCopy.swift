@@ -1,10 +1,10 @@
 import HeadgateCore
 
-/// Copies what is needed of some sparse segments into one, a step at a time, so that a blocked dispatcher does not keep
-/// what all others have settled (Behaviour Q10).
+/// Copies the needed content of sparse segments into one segment, a step at a time. So a blocked dispatcher does not
+/// keep the room of events that all others have settled (Behaviour Q10).
 ///
-/// The order of events stays: only neighbouring segments are copied together. The copy does not count until the log
-/// says that it replaces them.
+/// The order of events stays: only neighbouring segments are copied together. The copy is not used until a frame of the
+/// log says that it replaces these segments.
 final class LogCopy {
     private let log: SegmentLog
     private let sources: [LogSegmentEntry]
@@ -15,10 +15,11 @@ final class LogCopy {
     private var rest: ArraySlice<(segment: LogSegment, block: LogBlock)>
     private var restOfDeadLetters: ArraySlice<DeadLetterIndex.Entry>
 
-    /// The bytes of dead letters that are copied in one step.
+    /// The most bytes of dead letters that are copied in one step.
     private static let piece = 256 << 10
 
-    /// Begins a copy if the segments take more than twice what is needed of them, and one segment more.
+    /// Begins a copy if the segments take more than one segment plus twice the bytes that are needed of them. Returns
+    /// nil otherwise.
     convenience init?(_ log: SegmentLog) throws(DiskFault) {
         let plan = LogCopy.plan(log)
         guard !plan.isEmpty else { return nil }
@@ -39,7 +40,8 @@ final class LogCopy {
 
     // MARK: Plan
 
-    /// Returns the first neighbouring segments that are wanted, and whose needed content fits into one.
+    /// Returns the first neighbouring segments that satisfy the condition, and whose needed content fits into one
+    /// segment.
     static func plan(
         _ log: SegmentLog, of isAwaited: (LogSegmentEntry) throws(DiskFault) -> Bool
     ) throws(DiskFault) -> [LogSegmentEntry] {
@@ -143,7 +145,7 @@ final class LogCopy {
 }
 
 extension SegmentLog {
-    /// Reads the needed events of a block. A copy has no place for damaged events, so that they are counted now.
+    /// Reads the needed events of a block. A copy cannot contain damaged events, so they are counted and put aside now.
     /// - Parameter number: events up to this one are left out.
     /// - Returns: nil if there are none.
     func events(

@@ -1,6 +1,6 @@
 import HeadgateCore
 
-/// The number of times that a log has done something with its segments since it was opened.
+/// Counts of a log's operations since it was opened.
 struct LogCounts: Equatable {
     var begun = 0
     /// Segments that were dropped because nothing in them was needed.
@@ -18,7 +18,7 @@ struct LogCounts: Equatable {
 struct LogLosses: Equatable {
     /// The number of events that were found damaged and put aside (Behaviour Q8).
     var quarantined = 0
-    /// The number of events that were lost at most with files that were taken away; nil if the log was not recreated.
+    /// The most events that were lost with removed files; nil if the log was not recreated.
     var renewed: Int?
     /// The number of dead letters that had to make room for newer ones, by dispatcher (Behaviour D10).
     var droppedDeadLetters: [DispatcherNumber: Int] = [:]

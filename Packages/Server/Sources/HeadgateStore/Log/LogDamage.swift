@@ -7,7 +7,7 @@ extension SegmentLog {
     /// The caller may have read the block long before. Losses that have been recorded since are not recorded again.
     /// - Parameter found: the sound events of the block.
     func quarantine(_ block: LogBlock, _ found: RouteTallies, of segment: LogSegment) {
-        // A repair may have replaced the segment by one that has again everything that its summary mentions.
+        // A repair may have replaced the segment object by one whose index has all events of the summary again.
         guard (try? repair()) != nil,
             let segment = sealed[segment.number] ?? (segment === active.segment ? segment : nil),
             let held = segment.index.present(block)?.span.tallies
@@ -44,7 +44,7 @@ extension SegmentLog {
         }
     }
 
-    /// Reads the content of a frame; nil if it is damaged, or its file was taken away.
+    /// Reads the content of a frame; nil if it is damaged, or its file was removed.
     private func content(of segment: LogSegment, at offset: Int) throws(DiskFault) -> [UInt8]? {
         do throws(DiskFault) { return try segment.content(at: offset) } catch {
             guard error.isMissing, try hasLost(segment) else { throw error }

@@ -47,7 +47,7 @@ final class LogEngine {
         return result
     }
 
-    /// Writes entries. If the log's files were taken away, it writes them into new files.
+    /// Writes entries. If the log's files were removed, it writes the entries into new files.
     private func write(_ entries: some Sequence<LogEntry>) -> Result<Int, StoreFault> {
         let result = attemptMakingRoom { () throws(DiskFault) in try log.write(entries) }
         guard case .failure = result, log.isGone else { return result }
@@ -55,7 +55,7 @@ final class LogEngine {
             .mapError { .failed("the log's files were removed: \($0.message)") }
     }
 
-    /// Drops at once what is not needed, and retained events too.
+    /// Drops segments that are not needed, and retained events too, without waiting for the next review.
     /// - Returns: true if there is room now.
     private func makesRoom() -> Bool {
         isReviewDue = true
@@ -70,8 +70,8 @@ final class LogEngine {
     /// True if appends and writes are not synced, so that most of them do not wait for the disk.
     var writesAtOnce: Bool { log.options.durability != .full }
 
-    /// Commits appends and writes together, if that takes nothing but a write.
-    /// - Returns: false if it takes more. Then none is done.
+    /// Commits appends and writes together if a single write is enough.
+    /// - Returns: false if more is necessary, such as a sync or a new segment. Then none of the jobs is done.
     func writeAtOnce(_ jobs: [StoreJob]) -> Bool {
         // A fault is found again in the usual way, which returns the reason.
         guard !log.isGone else { return false }
@@ -81,8 +81,8 @@ final class LogEngine {
         return true
     }
 
-    /// Returns the result of work on the log. Before the work fails for want of room, everything that is not needed is
-    /// dropped.
+    /// Returns the result of work on the log. If the disk has no room, everything that is not needed is dropped, and
+    /// the work is tried again.
     private func attemptMakingRoom<Value>(_ work: () throws(DiskFault) -> Value) -> Result<Value, StoreFault> {
         let result = attempt(work)
         guard case .failure(.noRoom) = result, makesRoom() else { return result }
@@ -135,12 +135,12 @@ final class LogEngine {
 
     /// Returns the events of the first suitable block with events after a sequence number.
     private func firstChunk(
-        after number: SequenceNumber, atLeast bytes: Int = .max, _ isMeant: (LogSpan) -> Bool
+        after number: SequenceNumber, atLeast bytes: Int = .max, _ matches: (LogSpan) -> Bool
     ) -> Result<Chunk?, StoreFault> {
         attempt { () throws(DiskFault) in
             for segment in log.segments where segment.index.events.last > number {
                 let first = segment.index.firstBlock(behind: number)
-                for block in segment.index.blocks[first...] where isMeant(block.span) {
+                for block in segment.index.blocks[first...] where matches(block.span) {
                     if let chunk = try chunk(block, of: segment, after: number, atLeast: bytes) { return chunk }
                 }
             }
@@ -158,14 +158,14 @@ final class LogEngine {
         var isCut = false
         do throws(DiskFault) {
             try segment.visitGroups(block) { group in
-                let isMeant = group.span.last > number && group.span.last <= lastAppended
-                isCut = isCut || isMeant && records.count >= bytes
-                guard !isMeant || isCut || group.records.append(to: &records) else { return }
+                let isInRange = group.span.last > number && group.span.last <= lastAppended
+                isCut = isCut || isInRange && records.count >= bytes
+                guard !isInRange || isCut || group.records.append(to: &records) else { return }
                 found += group.span.tallies
-                if isMeant, !isCut { newest = group.span.last }
+                if isInRange, !isCut { newest = group.span.last }
             }
         } catch {
-            // A file that was taken away has no events. Any other fault may pass.
+            // A removed file has no events. Any other fault may pass.
             guard error.isMissing, try log.hasLost(segment) else { throw error }
         }
         log.quarantine(block, found, of: segment)
@@ -183,7 +183,7 @@ final class LogEngine {
 
     // MARK: Rewinding
 
-    /// Makes a dispatcher's events unsettled again. A copy in progress would leave them out, so that it is dropped.
+    /// Makes a dispatcher's events unsettled again. A copy in progress would leave these events out, so it is dropped.
     func rewind(_ request: RewindRequest) -> Result<RewindOutcome, StoreFault> {
         guard !request.isDryRun else { return attempt { () throws(DiskFault) in try log.rewind(request) } }
         endCopies()
@@ -279,7 +279,8 @@ final class LogEngine {
             } else if log.files.isShort {
                 try log.files.makeReady()
             } else if areIDsDue {
-                // Files of ids are late, because they take room: on a full disk everything that makes room comes first.
+                // Files of ids are written last, because they take room: on a full disk, work that makes room comes
+                // first.
                 areIDsDue = false
                 try log.fileIDs()
             } else {
@@ -305,8 +306,8 @@ final class LogEngine {
 
     // MARK: Keys
 
-    /// True if files should be encrypted that are not, or the other way round. Files under an older key wait until the
-    /// operator asks for it (Behaviour C2).
+    /// True if files that should be encrypted are not, or the other way round. Files under an older key are rewritten
+    /// only on the operator's request (Behaviour C2).
     private var needsRekey: Bool {
         guard let keyring = log.files.keyring else { return false }
         // A header that cannot be read now is read again by the rewriting.
@@ -317,7 +318,8 @@ final class LogEngine {
     /// True while files wait for being rewritten under the present key.
     var isRekeying: Bool { isRekeyDue }
 
-    /// An erasure rewrites everything, too, so that one of both waits.
+    /// True if files may be rewritten under another key now. An erasure rewrites all files too, so the rewriting waits
+    /// for its end.
     private var canRekey: Bool { isRekeyDue && erasure == nil && log.state.erased == nil }
 
     /// Uses other keys from now on, and rewrites everything that is not under the first of them, step by step.
@@ -379,7 +381,7 @@ final class LogEngine {
 }
 
 extension StoreJob {
-    /// True if something may not be needed any more after the job. Events alone free nothing.
+    /// True if the job may make content unneeded. An append of events alone does not.
     fileprivate var maySettle: Bool {
         if case .append(let group, _) = self { group.hasExtras } else { true }
     }

@@ -1,7 +1,7 @@
 import HeadgateCore
 
-/// Removes the bytes of erased events from all files of a log (Behaviour E1), a step at a time: everything that is needed
-/// goes into new files, and all others are removed.
+/// Removes the bytes of erased events from all files of a log (Behaviour E1), a step at a time: everything that is
+/// needed is copied into new files, and the old files are removed.
 ///
 /// The log says already that the events are erased, so that nothing reads or counts them. After a crash the removal begins
 /// again.

@@ -1,6 +1,7 @@
 import HeadgateCore
 
-/// A file of a log, by its number. It may be shorter than its size says, if a sync failed or somebody has truncated it.
+/// A file of a log, by its number. It may be shorter than ``size``, if a sync failed or another program has truncated
+/// it.
 struct LogFile: Hashable {
     var number: UInt32
     /// The bytes that it takes.

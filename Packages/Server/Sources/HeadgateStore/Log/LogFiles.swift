@@ -95,8 +95,8 @@ final class LogFiles {
         return cipher
     }
 
-    /// Returns the number of the key that encrypts a file, and 0 if it is not encrypted. Returns nil if the file is not there,
-    /// or has no sound header.
+    /// Returns the number of the key that encrypts a file, and 0 if it is not encrypted. Returns nil if the file does
+    /// not exist, or has no sound header.
     func key(of file: LogFile) throws(DiskFault) -> UInt16? {
         guard isThere(file.number),
             case .header(let header) = try open(file.number).read(0..<LogHeader.size).withUnsafeBytes(LogHeader.read)
@@ -106,7 +106,7 @@ final class LogFiles {
 
     // MARK: For the next segment
 
-    /// Returns a file of a size at least, which holds zeros or obsolete bytes, and whose name is synced.
+    /// Returns a file of at least this size, which holds zeros or obsolete bytes, and whose name is synced.
     func take(atLeast need: Int) throws(DiskFault) -> LogFile {
         isOutOfRoom = false
         while need <= segmentSize {
@@ -161,7 +161,7 @@ final class LogFiles {
         note(file.file)
     }
 
-    /// True if the next segment has its file.
+    /// True if a file is ready for the next segment.
     var isReady: Bool { !spare.isEmpty }
 
     /// True if a file should be prepared.
@@ -215,7 +215,8 @@ final class LogFiles {
         return name
     }
 
-    /// Keeps a limited number of damaged pieces of segments for the operator: the segment's file is used again.
+    /// Keeps a copy of a damaged piece of a segment for the operator, because the segment's file is used again. The
+    /// number of pieces is limited.
     /// - Returns: false if a piece of this name is kept already.
     @discardableResult
     func putAside(_ bytes: [UInt8], as name: String) -> Bool {
@@ -292,7 +293,7 @@ final class LogFiles {
         leave(file)
     }
 
-    /// A file that stays is removed again before another file is created, or found at the next start.
+    /// Removes a file. If that fails, the removal is tried again before another file is created, or at the next start.
     private func unlink(_ file: UInt32) {
         try? disk.remove(path(file))
         hasUncertainNames = true

@@ -16,7 +16,7 @@ struct LogFrame: Equatable {
         /// The closing frame: the daemon stopped in order. The next frame overwrites it.
         case closed = 5
         /// The restart marker: a start continued here. Everything before it, except perhaps the header, was on the disk
-        /// when this frame was written, or when the header was that the start has written.
+        /// when this frame was written, or when the start wrote its new header.
         case restartMarker = 7
         /// Events that were committed together, in pieces that may be packed.
         case group = 8
@@ -61,7 +61,7 @@ struct LogFrame: Equatable {
         (self.isSealed, content, checksum) = (isSealed, 0, 0)
     }
 
-    /// Reads a frame's header; nil if there is none, or one of another position.
+    /// Reads a frame's header; nil if there is none, or if it was written for another position.
     init?(_ bytes: UnsafeRawBufferPointer, at position: LogPosition) {
         guard bytes.count >= LogFrame.headerSize,
             let isSealed = LogFrame.isSealed(mark: LittleEndian.load(bytes, at: 0, as: UInt32.self)),

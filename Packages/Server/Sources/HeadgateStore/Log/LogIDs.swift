@@ -38,20 +38,20 @@ struct LogIDs {
         recent.removeFirst(gone.count)
     }
 
-    /// Drops files that were taken away. Their ids are remembered until the next start only.
+    /// Drops files that were removed. Their ids are remembered only until the next start.
     mutating func lose(_ isGone: (LogFile) -> Bool) {
         files.removeAll { isGone($0.file) }
     }
 
-    /// Takes out the files whose ids are all forgotten.
+    /// Removes and returns the files whose ids are all forgotten.
     mutating func takeForgottenFiles() -> [Filed] {
         let gone = files.prefix { $0.last <= forgottenThrough }
         files.removeFirst(gone.count)
         return Array(gone)
     }
 
-    /// Gives the ids that are in no file yet a file, which is on the disk. A start does not know the file until a snapshot
-    /// names it, and before that the file's name must be synced (``LogFiles/syncNames()``).
+    /// Writes the ids that are in no file yet to a new file, and syncs it. A start does not know the file until a
+    /// snapshot names it, and before that the file's name must be synced (``LogFiles/syncNames()``).
     mutating func fileRecent(
         under header: LogHeader, in logFiles: LogFiles, packedFrom leastPacked: Int
     ) throws(DiskFault) {
@@ -62,7 +62,7 @@ struct LogIDs {
         (recent, recentBytes) = ([], 0)
     }
 
-    /// Writes a file of ids. The file is on the disk afterwards, and its name is not.
+    /// Writes a file of ids. The file's content is synced afterwards, and its name is not.
     /// - Parameters:
     ///   - content: the content of its frame.
     ///   - last: the last event whose id is in the file.
@@ -93,7 +93,7 @@ struct LogIDs {
 }
 
 extension LogIDs {
-    /// Writes the content of a file of the ids that are in none yet.
+    /// Encodes the ids that are in no file yet as the content of a file.
     func writeRecent(packedFrom leastPacked: Int, to writer: inout LogWriter) {
         var ids = LogWriter()
         ids.put(all: recent) { $0.put($1) }

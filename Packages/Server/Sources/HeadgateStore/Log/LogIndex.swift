@@ -47,7 +47,7 @@ struct LogIndex: Equatable {
         weight = LogIndex.weight(of: blocks)
     }
 
-    /// Returns the present state of a block, which may have lost events; nil if it is not there any more.
+    /// Returns the present state of a block, which may have lost events; nil if the index no longer has the block.
     func present(_ block: LogBlock) -> LogBlock? {
         blocks.first { $0.range == block.range }
     }

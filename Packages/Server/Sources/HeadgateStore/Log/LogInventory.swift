@@ -61,13 +61,13 @@ struct LogReading {
     }
 }
 
-/// The knowledge of a daemon about the log that it writes.
+/// Facts that a process knows about the log that it has written, for a recovery while it runs.
 struct WrittenLog {
     /// The end of the log: nothing after it counts.
     var end: LogPosition
     /// The bytes of that segment that are certainly on the disk.
     var certain: Int
-    /// The highest sequence number that was given.
+    /// The highest sequence number that was assigned.
     var given: SequenceNumber
 }
 
@@ -84,9 +84,9 @@ struct LogInventory {
     private(set) var newest: UInt64 = 0
     /// Files that were never used, or never finished.
     private(set) var blank: [LogFile] = []
-    /// Files that were written to, and whose header is damaged.
+    /// Files that were used, and whose header is damaged.
     private(set) var unreadable: [LogFile] = []
-    /// The files whose key is missing. Obsolete ones are among them, which need no key.
+    /// The files whose key is missing. Some of them may be obsolete, and need no key.
     private var locked: [LogSource] = []
 
     init(_ files: LogFiles) throws(Fault) {
@@ -119,7 +119,7 @@ struct LogInventory {
 
     /// Returns the newest segment that begins with a sound snapshot, and the later ones without one; nil if there is
     /// none.
-    /// - Parameter written: the knowledge of the process that wrote the log; nil at a start.
+    /// - Parameter written: the facts that this process knows about the log that it has written; nil at a start.
     func chain(_ written: WrittenLog?) throws(Fault) -> [LogReading]? {
         var chain: [LogReading] = []
         for source in sources.sorted(by: { $0.header.number > $1.header.number }) {
@@ -129,10 +129,11 @@ struct LogInventory {
             try requireKey(source)
             let reading = try read(source, through: end, known: chain.isEmpty ? written?.certain ?? 0 : end)
             if reading.snapshot != nil { return [reading] + chain }
-            // A segment that was being begun when the power failed says nothing. One that had been on the disk does.
+            // A segment that was being begun when the power failed has no information. A segment that was on the disk
+            // has.
             if reading.report.certain > LogHeader.size { chain.insert(reading, at: 0) }
         }
-        // The files that cannot be read without their key may have what the others lack.
+        // A file whose key is missing may have the snapshot that no other file has.
         if written == nil, let source = locked.first { try requireKey(source) }
         return nil
     }
@@ -181,10 +182,10 @@ struct LogInventory {
         return opener
     }
 
-    /// Returns the file of a sealed segment; nil if it is not there, or is another segment's by now.
+    /// Returns the file of a sealed segment; nil if it does not exist, or another segment uses it now.
     func source(_ entry: LogSegmentEntry) throws(DiskFault) -> LogSource? {
         guard files.isThere(entry.file.number) else { return nil }
-        // A read error may pass, so that the segment is not dropped for it.
+        // A read error may pass, so it is thrown, and the segment is not dropped.
         let bytes = try files.open(entry.file.number).read(0..<LogHeader.size)
         switch bytes.withUnsafeBytes(LogHeader.read) {
         case .header(let found) where found.number == entry.number: return LogSource(file: entry.file, header: found)

@@ -3,18 +3,18 @@ import HeadgateData
 
 /// A piece of a frame, packed if that saves bytes: events resemble each other, and a disk is faster with fewer bytes.
 ///
-/// LZ4 packs faster than a page cache copies. Slower algorithms would pack smaller, and save no time.
+/// LZ4 packs bytes faster than the page cache copies them. Slower algorithms would save more bytes, and no time.
 struct LogPiece {
     /// The number of unpacked bytes.
     let size: Int
     private let stored: UnsafeRawBufferPointer
 
-    /// The acceleration of LZ4. With 8 it takes half the time for bytes that can hardly be packed, and a quarter less
-    /// for others, which become a tenth larger.
+    /// The acceleration of LZ4. At 8, LZ4 takes half the time for bytes that hardly shrink. For other bytes it takes a
+    /// quarter less time, and their packed size is a tenth larger.
     fileprivate static let acceleration: Int32 = 8
     /// The most bytes that LZ4 compresses at once.
     fileprivate static let mostPacked = 0x7E00_0000
-    /// The most bytes for which one packed byte stands.
+    /// The most unpacked bytes that one packed byte can represent.
     private static let mostFromByte = 255
 
     fileprivate init(size: Int, stored: UnsafeRawBufferPointer) {
@@ -30,7 +30,7 @@ struct LogPiece {
             bytes.append(contentsOf: stored)
             return true
         }
-        // A wrong size takes no memory.
+        // A damaged size must not allocate memory.
         guard size <= stored.count * LogPiece.mostFromByte, let count = Int32(exactly: stored.count),
             let most = Int32(exactly: size)
         else { return false }

@@ -16,7 +16,7 @@ struct LogRecovery {
         var nextNumber: UInt64
         /// The damage that was found, for the operator.
         var warnings: [String] = []
-        /// Findings that may be damage, or nothing.
+        /// Findings that may be damage or harmless, for the log of the daemon.
         var notes: [String] = []
         /// The number of unsettled events in damaged frames that no earlier start has found (Behaviour Q8).
         var quarantined = 0
@@ -25,7 +25,7 @@ struct LogRecovery {
     typealias Fault = RecoveryFault
 
     private let options: StoreOptions
-    /// Nil at a start: then every readable frame counts.
+    /// The facts about the log that this process has written; nil at a start. Then every readable frame counts.
     private let written: WrittenLog?
     private let files: LogFiles
     private var warnings: [String] = []
@@ -78,7 +78,7 @@ struct LogRecovery {
         return outcome
     }
 
-    /// Returns the state that all frames make, doubtful ones included. The recovered log has it.
+    /// Returns the state after all frames, doubtful ones included. It is the state of the recovered log.
     private func wholeState(_ replay: Replay) throws(Fault) -> LogState {
         var state = replay.state
         let scratch = segment(replay.reading.source)
@@ -88,22 +88,22 @@ struct LogRecovery {
         return state
     }
 
-    /// Returns the highest number that may have been given: the highest that any frame mentions, doubtful ones
-    /// included, or that of a damaged event after it.
-    /// - Parameter state: the state that all frames make.
+    /// Returns the highest number that may have been assigned: the highest that any frame mentions, doubtful ones
+    /// included, plus the number of events that may be lost after it.
+    /// - Parameter state: the state after all frames.
     private func highestNumber(_ state: LogState, behind lost: SequenceNumber) -> SequenceNumber {
         min(max(written?.given ?? 0, state.highestMentioned + lost), LogFormat.mostEvents)
     }
 
-    /// Returns the number of events that may be lost after the last known one: their numbers must not be given again.
-    /// The process that wrote the log knows its numbers.
+    /// Returns the number of events that may be lost after the last known one. Their numbers must not be assigned
+    /// again. It is 0 for the process that wrote the log, which knows the numbers that it assigned.
     private func numbersLost(_ chain: [LogReading]) -> SequenceNumber {
         guard written == nil else { return 0 }
         let read = chain.reduce(0) { $0 + $1.bytesLostAtEnd / LogFormat.leastRecord }
         return SequenceNumber(lost.reduce(read) { $0 + $1.size / LogFormat.leastRecord })
     }
 
-    /// Keeps files that cannot be read for the operator. The numbers of their events are not given again.
+    /// Keeps files that cannot be read for the operator. The numbers of their events are not assigned again.
     private func setAside(_ outcome: Outcome) throws(Fault) -> Outcome {
         var outcome = outcome
         for file in lost {
@@ -181,7 +181,8 @@ struct LogRecovery {
         }
     }
 
-    /// Nothing after a closing frame was ever acknowledged.
+    /// Notes bytes after the last frame that may be lost events. Bytes after a closing frame are ignored: none of their
+    /// events was acknowledged.
     private mutating func noteEnd(of reading: LogReading) {
         let isClosed = reading.report.frames.last?.frame.kind == .closed
         guard written == nil, !isClosed, let torn = reading.report.torn else { return }
@@ -284,7 +285,7 @@ struct LogRecovery {
         let end = last.offset + last.frame.size
         let begin = doubtful.first?.offset ?? end
         try Fault.of { () throws(DiskFault) in
-            // A later segment that was never finished must not be the newest for the next start.
+            // The next start must not take a later, unfinished segment for the newest one.
             for source in inventory.sources where source.header.number > tail.number {
                 try files.wipe(source.file)
             }
@@ -313,7 +314,7 @@ struct LogRecovery {
         return try outcome(state, active, next: number + 1, inventory)
     }
 
-    /// Begins a segment with a state, in a new file: a used one may be needed after all if the power fails now.
+    /// Begins a segment with a state, in a new file: a used file may still be needed if the power fails now.
     private func active(_ header: LogHeader, atLeast size: Int, _ state: LogState) throws(Fault) -> ActiveSegment {
         let file = try Fault.of { () throws(DiskFault) in try files.take(atLeast: size) }
         return ActiveSegment(segment(LogSource(file: file, header: header)), header, state)
@@ -351,7 +352,7 @@ struct LogRecovery {
 
     // MARK: Sealed segments
 
-    /// Reads the indexes of the segments. A segment whose file is not there any more is left out.
+    /// Reads the indexes of the segments. A segment whose file no longer exists is left out.
     private mutating func load(
         _ state: inout LogState, _ known: LogSegment?, _ inventory: LogInventory
     ) throws(Fault) -> [UInt64: LogSegment] {

@@ -1,9 +1,9 @@
 import HeadgateCore
 
-/// Rewrites the files of a log that are under another key than the present one, a step at a time: it encrypts, decrypts, or
-/// changes the key (Behaviour C2).
+/// Rewrites the files of a log that are not encrypted with the present key, a step at a time: it encrypts files,
+/// decrypts them, or changes their key (Behaviour C2).
 ///
-/// Each file is under the key that its header names, so that a stop in between does no harm. The next start continues.
+/// The header of each file names the file's key, so a stop in between does no harm. The next start continues.
 final class LogRekey {
     private let log: SegmentLog
     private var copy: LogCopy?
@@ -17,7 +17,7 @@ final class LogRekey {
     }
 
     /// Copies a block, rewrites a file of ids, or ends the work.
-    /// - Returns: true if everything is under the present key.
+    /// - Returns: true if all files are encrypted with the present key.
     func step() throws(DiskFault) -> Bool {
         try log.repair()
         // A recovery has another list of files, in which the former files of ids may be needed again.
@@ -27,7 +27,7 @@ final class LogRekey {
             return false
         }
         if log.active.isOutdated {
-            // Then all earlier content is in sealed segments.
+            // After this, all earlier content is in sealed segments.
             try log.beginCleanSegment()
             return false
         }
@@ -53,9 +53,9 @@ final class LogRekey {
     }
 }
 
-/// The keys under which the files of a log are.
+/// The keys with which the files of a log are encrypted.
 extension SegmentLog {
-    /// Writes the next file of ids that is under another key again.
+    /// Rewrites the next file of ids that is encrypted with another key.
     /// - Returns: the former file, which the next snapshot makes obsolete; nil if there is none.
     fileprivate func renewIDs() throws(DiskFault) -> LogFile? {
         for filed in state.ids.files {
@@ -75,8 +75,8 @@ extension SegmentLog {
 
     /// Returns the bytes of the files under each key, by its number; 0 stands for plain files.
     ///
-    /// Obsolete files count: after a power failure the log may be without the frames that made them obsolete. So do files
-    /// that could not be removed.
+    /// Obsolete files count, because a power failure may undo the frames that made them obsolete. Files that could not
+    /// be removed count too.
     /// - Parameter former: the files of ids that a rewriting has replaced so far.
     func bytesByKey(with former: [LogFile]) throws(DiskFault) -> [UInt16: Int] {
         var bytes: [UInt16: Int] = [:]

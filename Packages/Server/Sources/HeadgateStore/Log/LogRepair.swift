@@ -1,7 +1,7 @@
 import Glibc
 import HeadgateCore
 
-/// The recovery of a running log: after a failed sync, and after somebody has taken files away.
+/// The recovery of a running log, after a failed sync or after files were removed.
 extension SegmentLog {
     /// Continues with what is certainly on the disk, and writes the rest again, as a start does. Does nothing if the log is
     /// sound.
@@ -23,8 +23,8 @@ extension SegmentLog {
         losses.quarantined += max(0, segment.index.total.events - left)
     }
 
-    /// Continues in a new segment after files were taken away, with the whole state but the events in these files. The lost
-    /// events are counted. Nothing is written while another process has the data directory (Behaviour Q9).
+    /// Continues in a new segment after files were removed, with the whole state except the events in these files. The
+    /// lost events are counted. Nothing is written while another process has the data directory (Behaviour Q9).
     private func recreate() throws(DiskFault) {
         do throws(StoreFault) { try dataDirectory?.holdAgain() } catch { throw DiskFault(code: EBUSY, cause: error) }
         try options.disk.makeDirectory(options.logDirectory)
@@ -54,7 +54,8 @@ extension SegmentLog {
         adopt(files, next, sealed, new)
     }
 
-    /// Returns true if a segment's file is not there any more. If the whole log was taken away, it is recreated first.
+    /// Returns true if a segment's file no longer exists. If the active segment's file was removed, the log is
+    /// recreated first.
     func hasLost(_ segment: LogSegment) throws(DiskFault) -> Bool {
         if !isInPlace { isGone = true }
         try repair()

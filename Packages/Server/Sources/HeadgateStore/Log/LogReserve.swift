@@ -1,5 +1,5 @@
-/// The room of the active segment that events must leave free while the next segment has no file. If events took all of
-/// it and the disk were full, no frame could say that events are not needed any more (decisions 51 and 52).
+/// The room of the active segment that events must leave free while the next segment has no file. If events took this
+/// room and the disk were full, no frame could record that events are no longer needed (decisions 51 and 52).
 ///
 /// Settlements must leave three quarters of the reserve, because one settlement can stand for many. Other changes must
 /// leave half. Deletions of dead letters must leave a quarter, because dead letters may keep a segment together with

@@ -56,7 +56,7 @@ extension SegmentLog {
             ?? state.lastSequenceNumber + 1
     }
 
-    /// Returns the receipts of the stored events from one on; nil if there are none.
+    /// Returns the range of times at which the stored events from `first` on were received; nil if there are none.
     private func receipts(from first: SequenceNumber) throws(DiskFault) -> ClosedRange<Int64>? {
         guard let event = try event(in: { $0.last >= first }, where: { $0.sequenceNumber >= first }),
             let last = segments.last(where: { !$0.index.blocks.isEmpty })?.index.blocks.last
@@ -67,14 +67,14 @@ extension SegmentLog {
     /// Returns the first stored event that meets a condition; nil if there is none.
     /// - Parameter mayHold: returns false for blocks without such an event.
     private func event(
-        in mayHold: (LogSpan) -> Bool, where isMeant: (StoredEvent) -> Bool
+        in mayHold: (LogSpan) -> Bool, where matches: (StoredEvent) -> Bool
     ) throws(DiskFault) -> KeptEvent? {
         for segment in segments {
             for block in segment.index.blocks where mayHold(block.span) {
                 var found: KeptEvent?
                 try segment.visitGroups(block) { group in
                     guard found == nil, let events = group.chunk else { return }
-                    found = events.first(where: isMeant).map {
+                    found = events.first(where: matches).map {
                         KeptEvent($0.sequenceNumber, receivedStamp: $0.receivedStamp)
                     }
                 }

@@ -35,7 +35,8 @@ extension SegmentLog {
         return state.segments.filter { $0.number != previous && !needed.contains($0.number, index(of: $0)) }
     }
 
-    /// The number of the segment before the active one, which a start may need if the active one's snapshot is damaged. It
-    /// is 0 if there is no room: then the active segment has to do alone, and is synced before a file is freed.
+    /// The number of the segment before the active one, which a start may need if the active one's snapshot is damaged.
+    /// It is 0 if there is no room. Then a start needs the active segment alone, which is synced before a file is
+    /// freed.
     var standIn: UInt64 { isOutOfRoom ? 0 : state.segments.last?.number ?? 0 }
 }

@@ -109,8 +109,8 @@ struct SegmentReport {
     private(set) var end: Int
     /// The bytes that were certainly on the disk.
     private(set) var certain: Int
-    /// The bytes after the end that were written once; nil if there are none. They are of a write that was cut off, or
-    /// of a whole one that is damaged: there is no way to tell.
+    /// The bytes after the end that were written once; nil if there are none. They belong to an interrupted write or to
+    /// a complete one that is damaged. The two cannot be distinguished.
     private(set) var torn: Range<Int>?
 
     /// - Parameters:

@@ -9,7 +9,7 @@ final class LogSegment {
     let files: LogFiles
     /// Decrypts the frames; nil before the first one is read.
     @exclusivity(unchecked) private var opener: FrameOpener?
-    /// The header of the file; nil inside if it is damaged, and nil before it is read.
+    /// The header of the file; nil before it is read, and `.some(nil)` if it is damaged.
     @exclusivity(unchecked) private var knownHeader: LogHeader??
     /// The open file of the active segment.
     @exclusivity(unchecked) private var handle: (any DiskFile)?
@@ -34,7 +34,7 @@ final class LogSegment {
         handle = nil
     }
 
-    /// Ends the writing. Later reads of the file are rare, so that it leaves the page cache.
+    /// Ends the writing to the segment. Later reads of the file are rare, so the page cache may drop it.
     func seal() {
         handle?.leaveCache()
         close()
@@ -111,7 +111,7 @@ extension DiskFile {
 
     /// Reads a range. The result is shorter if the file is.
     func read(_ range: Range<Int>) throws(DiskFault) -> [UInt8] {
-        // A damaged length does not take memory.
+        // A damaged length must not allocate memory.
         let isLarge = range.count > 1 << 20
         let most = isLarge ? max(0, min(range.count, try size() - range.lowerBound)) : range.count
         var fault: DiskFault?

@@ -7,7 +7,7 @@ struct LogState {
     var routes: [RouteNumber: [DispatcherNumber]] = [:]
     var kept: [String: [UInt8]] = [:]
     var deadLetters = DeadLetterIndex()
-    /// The highest sequence number that was ever given.
+    /// The highest sequence number that was ever assigned.
     var lastSequenceNumber: SequenceNumber = 0
     /// The receipt of the newest event, on the age scale.
     var newestStamp: Int64?
@@ -91,7 +91,7 @@ struct LogState {
         return Settled(through: max(settled.position, trimmedThrough), and: settled.ranges)
     }
 
-    /// Returns how many of some numbers at least one dispatcher has not settled.
+    /// Returns how many of the events in a range of numbers at least one dispatcher has not settled.
     func unsettled(_ numbers: Range<SequenceNumber>) -> Int {
         let settled = dispatchers.values.map(settled(of:))
         return numbers.count { number in settled.contains { !$0.contains(number) } }
@@ -148,7 +148,7 @@ struct LogState {
         damaged = damaged.filter { $0.key.segment != segment }
     }
 
-    /// Removes segments whose files were taken away, with their events and dead letters.
+    /// Removes segments whose files were removed, with their events and dead letters.
     mutating func lose(_ segments: [UInt64], andFilesOfIDs isGone: (LogFile) -> Bool) {
         let lost = Set(segments)
         for segment in lost { forget(segment) }
@@ -156,8 +156,8 @@ struct LogState {
         ids.lose(isGone)
     }
 
-    /// The highest number that the state mentions. It was given, even if its event is lost: an event that got it again
-    /// would count as settled.
+    /// The highest number that the state mentions. The number was assigned, even if its event is lost. A new event with
+    /// the same number would count as settled.
     var highestMentioned: SequenceNumber {
         let settled = dispatchers.values.map { $0.settled.ranges.last?.upperBound ?? $0.settled.position }
         let others = [

@@ -3,8 +3,8 @@ import HeadgateCore
 /// The jobs of a turn: appends and writes are committed together, whatever reads are between them, and all jobs are
 /// answered in their order.
 extension LogEngine {
-    /// Carries out appends and writes, if that takes nothing but a write.
-    /// - Returns: false if it takes more. Then none is done.
+    /// Carries out appends and writes if a single write is enough.
+    /// - Returns: false if more is necessary, such as a sync or a new segment. Then none of the jobs is done.
     func carryOutAtOnce(_ jobs: [StoreJob], report: (StoreNews) -> Void) -> Bool {
         guard jobs[...].sound(behind: lastAppended).count == jobs.count, writeAtOnce(jobs) else { return false }
         for job in jobs { lastAppended = max(lastAppended, job.lastAppended ?? 0) }
@@ -20,7 +20,7 @@ extension LogEngine {
         return endTurn(jobs, report: report)
     }
 
-    /// Does what follows the jobs of a turn: a step of the background work, or the close.
+    /// Does a step of the background work after the jobs of a turn, or closes the store.
     /// - Returns: false if one of the jobs closes the store.
     func endTurn(_ jobs: [StoreJob], report: (StoreNews) -> Void) -> Bool {
         guard jobs.closings.isEmpty else {
@@ -54,7 +54,8 @@ extension LogEngine {
         guard !jobs.isEmpty else { return }
         var rest = jobs[...]
         while !rest.isEmpty {
-            // A read or a deletion of dead letters means those of its moment, so that later jobs wait for it.
+            // A job that reads or deletes dead letters must not see the dead letters of later jobs, so later jobs wait
+            // for it.
             let end = rest.firstIndex(where: \.isAboutDeadLetters).map { $0 + 1 } ?? rest.endIndex
             carryOutTogether(rest[..<end], report: report)
             rest = rest[end...]
@@ -74,7 +75,7 @@ extension LogEngine {
                 if fault == nil { lastAppended = max(lastAppended, job.lastAppended ?? 0) }
                 if let answer = job.answer(with: fault) { news.answers.append(answer) }
             case .ask(_, let work):
-                // Clients do not wait for a read that follows their commit.
+                // The answers to commits are reported first, so that clients do not wait for the read that follows.
                 if !news.isEmpty { report(news) }
                 let answer = work(self)
                 news = StoreNews(answers: [answer], sizes: takeSizes())
@@ -145,7 +146,7 @@ extension StoreJob {
 }
 
 extension [DispatcherNumber: Int] {
-    /// Adds other numbers by dispatcher.
+    /// Adds the counts of `others`, dispatcher by dispatcher.
     mutating func add(_ others: Self) {
         merge(others, uniquingKeysWith: +)
     }

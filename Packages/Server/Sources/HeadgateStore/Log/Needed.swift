@@ -47,8 +47,8 @@ struct Needed {
         }
     }
 
-    /// Returns the number and size of the events of a span that may be unsettled: at most as many as the span holds,
-    /// and at least as many as there are.
+    /// Returns an estimate of the number and size of a span's unsettled events. It is never too low, and never more
+    /// than the span holds.
     func unsettled(of span: LogSpan) -> Tally {
         guard span.last > trimmedThrough else { return .zero }
         return span.tallies.reduce(.zero) { sum, entry in
@@ -56,16 +56,16 @@ struct Needed {
         }
     }
 
-    /// Returns the bytes of the events of a span that may be needed: at most what the span holds, and at least what is
-    /// needed.
+    /// Returns an estimate of the bytes of a span's events that are needed. It is never too low, and never more than
+    /// the span holds.
     func bytes(of span: LogSpan) -> Int {
         Needed.bytes(span.last > retainedBehind ? span.tally : unsettled(of: span))
     }
 
     private static func bytes(_ tally: Tally) -> Int { tally.bytes + tally.events * overhead }
 
-    /// Returns the number of events of an index that may be unsettled: at most as many as there are, and at least as
-    /// many as are needed.
+    /// Returns an estimate of the number of unsettled events in an index. It is never too low, and never more than the
+    /// index holds.
     func events(of index: LogIndex) -> Int {
         index.blocks.reduce(0) { $0 + unsettled(of: $1.span).events }
     }

@@ -61,7 +61,7 @@ struct RecoveryCase {
     /// Returns the case of some facts. Only one case matches.
     static func of(_ evidence: LogEvidence) -> RecoveryCase? { all.first { $0.matches(evidence) } }
 
-    // Computed, since closures are not Sendable. A start asks once or twice.
+    // Computed, since closures are not Sendable. A start reads it once or twice.
     static var all: [RecoveryCase] {
         [
             // A. No file was ever a segment. The directory is new, or the daemon was killed before it had written the

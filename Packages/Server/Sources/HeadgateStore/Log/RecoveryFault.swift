@@ -7,7 +7,7 @@ enum RecoveryFault: Error {
     case locked(String)
     /// There is a log, and it has no initial state.
     case damaged(String)
-    /// The files of a log that this process has written were taken away.
+    /// The files of a log that this process has written were removed.
     case gone
 }
 

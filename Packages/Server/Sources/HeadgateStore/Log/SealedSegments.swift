@@ -29,7 +29,7 @@ struct SealedSegments {
     /// Makes files obsolete. A new segment may have done so already.
     mutating func retire(_ files: [LogFile]) { obsolete += files.filter { !obsolete.contains($0) } }
 
-    /// Frees the obsolete files. The frames that made them obsolete are on the disk.
+    /// Frees the obsolete files. Call it only when the frames that made them obsolete are on the disk.
     mutating func freeObsolete(in files: LogFiles) {
         for file in obsolete { files.free(file) }
         obsolete = []

@@ -1,7 +1,7 @@
 import HeadgateCore
 
-/// A file of the log whose frames are encoded one after the other, outside the chain of segments: a copy of segments, a part
-/// of a backup, or a file of ids. It counts only once something in the chain refers to it.
+/// A file of the log whose frames are encoded one after the other, outside the chain of segments: a copy of segments, a
+/// part of a backup, or a file of ids. The file is used only once a frame in the chain refers to it.
 struct SegmentDraft {
     let header: LogHeader
     /// The offset of the next frame.

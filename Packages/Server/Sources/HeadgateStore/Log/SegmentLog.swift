@@ -27,8 +27,8 @@ import HeadgateCore
 ///  8. The state changes only by applying frames. The running log (``SegmentLog``) and a start (``LogRecovery``) apply the same
 ///     changes in the same order to a ``LogState``.
 ///  9. ``Needed`` alone decides what is kept. Freeing, copying and counting ask it.
-/// 10. A group is kept whole or not at all, and only if the group before it is there (``LogTurn``).
-/// 11. Jobs are answered in the order of their requests (``LogTurn``).
+/// 10. A group is kept whole or not at all, and only if the group before it is there (`LogTurn.swift`).
+/// 11. Jobs are answered in the order of their requests (`LogTurn.swift`).
 /// 12. One thread at a time has the engine (``EngineOwnership``).
 /// 13. Within a rewind, settlements only grow. A rewind is a frame of its own (``rewind(_:)``).
 ///
@@ -51,7 +51,7 @@ final class SegmentLog {
     private(set) var canDropMoreRetained = false
     /// True if a write or a sync failed, so that the content of the active segment on the disk is unknown.
     @exclusivity(unchecked) private(set) var isBroken = false
-    /// True if the active segment's file, or a directory above it, was taken away while the daemon runs.
+    /// True if the active segment's file, or a directory above it, was removed while the daemon runs.
     @exclusivity(unchecked) var isGone = false
     var counts = LogCounts()
     /// The losses that have not been reported yet.
@@ -86,7 +86,7 @@ final class SegmentLog {
     /// - Returns: the number of written entries; at least one.
     func write(_ entries: some Sequence<LogEntry>) throws(DiskFault) -> Int {
         do throws(DiskFault) { return try writeInPlace(entries) } catch {
-            // A file or a directory of the log was taken away. The next write recreates it.
+            // A file or a directory of the log was removed. The next write recreates it.
             if error.isMissing { isGone = true }
             throw error
         }
@@ -113,8 +113,8 @@ final class SegmentLog {
         }
     }
 
-    /// Writes all entries, if that takes nothing but a write: no sync, no repair, and no new segment.
-    /// - Returns: false if it takes more. Then nothing is written.
+    /// Writes all entries if a single write is enough: no sync, no repair, and no new segment.
+    /// - Returns: false if more is necessary. Then nothing is written.
     func writeAtOnce(_ entries: some Sequence<LogEntry>) throws(DiskFault) -> Bool {
         guard options.durability != .full, !isBroken, active.hasRoom(), !active.isOutdated else { return false }
         let mark = active.mark
@@ -206,7 +206,8 @@ final class SegmentLog {
         try active.close()
     }
 
-    /// Does work after whose failure the content of the active segment on the disk is unknown.
+    /// Does work, and marks the log as broken if the work fails: then the content of the active segment on the disk is
+    /// unknown.
     private func breaking<Value>(_ work: () throws(DiskFault) -> Value) throws(DiskFault) -> Value {
         do throws(DiskFault) { return try work() } catch {
             isBroken = true
@@ -282,7 +283,7 @@ final class SegmentLog {
 
     // MARK: Making room
 
-    /// Drops segments that are not needed, and frees their files once the frame that says so is on the disk.
+    /// Drops segments that are not needed, and frees their files once the frame that drops them is on the disk.
     func makeRoom() throws(DiskFault) {
         try repair()
         var unneeded = unneeded(state, except: standIn)
@@ -320,7 +321,7 @@ final class SegmentLog {
     }
 
     /// Replaces segments by a copy of what is needed of them. The copy is on the disk.
-    /// - Returns: false if one of the segments is not there any more. Then the copy must not be used.
+    /// - Returns: false if one of the segments no longer exists. Then the copy must not be used.
     func replace(
         _ numbers: [UInt64], by copy: LogSegment, _ entry: LogSegmentEntry,
         deadLetters: [DeadLetterNumber: DeadLetterPosition]
@@ -395,7 +396,7 @@ final class SegmentLog {
 
     // MARK: After a recovery
 
-    /// Continues with what a recovery has made of the log.
+    /// Continues with the files, the state and the segments that a recovery returned.
     /// - Parameter sealed: the segments before the active one.
     func adopt(
         _ files: LogFiles, _ state: LogState, _ sealed: [UInt64: LogSegment], _ active: ActiveSegment,
