@@ -12,7 +12,8 @@ struct FullDiskWarningTests {
             daemon.dataPath = disk.path + "/data"
             try daemon.configure(["dispatchers": ["archive": ["kind": "file", "path": "/dev/null"]]])
             try await daemon.start()
-            #expect(try await !isWarned(daemon))
+            // While the store tries to prepare a segment's file, it takes all the room of so small a disk.
+            try await eventually("no warning at first") { try await !isWarned(daemon) }
             try disk.fill()
             try await eventually("a warning") { try await isWarned(daemon) }
             #expect(try await CommandLineTool.run("status", on: daemon).output.contains("the disk is nearly full"))
