@@ -45,10 +45,10 @@ final class PlainClient {
         }
     }
 
-    /// The client disconnects.
+    /// Disconnects the client.
     func leave() { connection.finish() }
 
-    /// The daemon is gone.
+    /// Records that the daemon is gone.
     func forget() {
         waiting = [:]
         connection.forget()

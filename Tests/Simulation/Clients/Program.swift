@@ -28,7 +28,7 @@ final class Program {
         /// The id of a tracked event.
         var event: String?
         let isRepeatable: Bool
-        /// When the caller stops waiting.
+        /// The time at which the caller stops waiting.
         var deadline: Int64?
         var call: ClientConnection.Call?
         /// The line as first written, the number of writes, and the connection of the last write.

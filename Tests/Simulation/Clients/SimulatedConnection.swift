@@ -18,7 +18,7 @@ final class SimulatedConnection: SessionConnection {
     /// Called with the daemon's output, and true if earlier output is still unsent.
     var wrote: (([UInt8], Bool) -> Void)?
 
-    /// When the connection was created.
+    /// The time at which the connection was created.
     let begin: Instant
     /// True while the daemon does not read.
     private(set) var isPaused = false
@@ -28,7 +28,7 @@ final class SimulatedConnection: SessionConnection {
     private var isReading = false
     private var endsAfterFlush = false
     private var isPeerGone = false
-    /// When the daemon was notified that the client is gone.
+    /// The time at which the daemon was notified that the client is gone.
     private(set) var peerGoneAt: Instant?
     private var hasReachedEnd = false
     private var isBlocked = false

@@ -18,15 +18,15 @@ final class Workers: Actor, Duty {
 
     private final class Worker {
         let client: SimulatedClient
-        /// The largest credit it asked for.
+        /// The largest credit that the worker requested.
         var credit = 0
         var mostEvents = 0
-        /// True if it wants batches; `hasLeft` is true if the end of its subscription was confirmed.
+        /// True if the worker wants batches. `hasLeft` is true if the end of its subscription was confirmed.
         var wants = false { didSet { changes += 1 } }
         var hasLeft = false
-        /// The number of times it subscribed or unsubscribed.
+        /// The number of times that the worker subscribed or unsubscribed.
         private(set) var changes = 0
-        /// Batches that it has to answer.
+        /// Batches that the worker has not answered.
         var loans: [Loan] = []
 
         init(_ client: SimulatedClient) {

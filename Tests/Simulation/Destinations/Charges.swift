@@ -3,7 +3,7 @@ import HeadgateCore
 /// The model of a dispatcher's charged attempts and retry times in one life (Behaviour D9).
 struct Charges {
     private var attempts: [SequenceNumber: Int] = [:]
-    /// When each event was first charged.
+    /// The time at which each event was first charged.
     private var firsts: [SequenceNumber: Instant] = [:]
     /// Events that may be dead-lettered for their age. The daemon reports that with their dead letters.
     private(set) var perhapsDead: Set<SequenceNumber> = []

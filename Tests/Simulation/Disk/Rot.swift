@@ -4,10 +4,10 @@ import HeadgateData
 @testable import HeadgateServer
 @testable import HeadgateStore
 
-/// Bytes that rot where they lie, synced or not (Behaviour Q8), and the account of what may be lost by that.
+/// Damages stored bytes, synced or not (Behaviour Q8), and tracks the events that may be lost as a result.
 ///
-/// Where a byte of a frame of events rots, these events are lost where they were still needed, and nothing else is. Where any bit
-/// anywhere rots, all that is promised is that the daemon starts, continues, and delivers no event that differs from the tracked one.
+/// A damaged frame of events loses only the events in that frame. If any byte of the store may be damaged, less is
+/// promised: the daemon starts, continues, and delivers no event that differs from the tracked one.
 final class Rot {
     enum Kind: CaseIterable {
         /// Only frames of events rot.
@@ -24,7 +24,7 @@ final class Rot {
     private var values: [SequenceNumber: [Content]] = [:]
     /// Events that may be lost.
     private(set) var damaged: Set<SequenceNumber> = []
-    /// Events among them that a start may take for a torn write, since nothing confirms that they were on disk.
+    /// Damaged events that a start may take for a torn write, since no later frame confirms that they were on disk.
     private(set) var doubtful: Set<SequenceNumber> = []
     /// True if a dispatcher still has to get the event.
     var isNeeded: (SequenceNumber) -> Bool = { _ in false }
@@ -36,7 +36,7 @@ final class Rot {
         (self.kind, self.record) = (kind, record)
     }
 
-    /// True if only the promises that always hold can be checked.
+    /// True if the damage is so arbitrary that only the promises that always hold can be checked.
     var isWild: Bool { kind == .anything && strikes > 0 }
 
     // MARK: Rotting
@@ -128,7 +128,7 @@ final class Rot {
         disk.mood.misreads = record.pick([10, 100])
     }
 
-    // MARK: What is stored
+    // MARK: Stored events
 
     func asked(_ group: AppendGroup) {
         gap.asked()
@@ -154,8 +154,8 @@ final class Rot {
         gap.asked(settled)
     }
 
-    /// A store was opened. It is enough to know what can be read: what cannot is not waited for.
-    /// - Parameter warnings: what the daemon says of its store.
+    /// Checks the warnings of an opened store: they may report only damaged events, and only after damage.
+    /// - Parameter warnings: The daemon's warnings about its store.
     func found(_ warnings: [String]) {
         missing = 0
         let isReported = warnings.allSatisfy { $0.contains(" are damaged and are ignored") }
@@ -170,7 +170,7 @@ final class Rot {
         return kind == .frames && number <= damaged.count
     }
 
-    // MARK: What is sent
+    // MARK: Sent events
 
     /// Checks that every delivered event equals the tracked one.
     func sent(_ batch: Batch, to lane: String) {

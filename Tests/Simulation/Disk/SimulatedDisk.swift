@@ -63,7 +63,7 @@ final class SimulatedDisk: Disk, @unchecked Sendable {
         return body()
     }
 
-    // MARK: What every call goes through
+    // MARK: Failures of calls
 
     /// - Throws: If the daemon has ended, or the call fails.
     fileprivate func begin(isChange: Bool = true) throws(DiskFault) {

@@ -19,7 +19,7 @@ final class SimulatedStoreExecutor: StoreExecutor {
     private var jobs: [StoreJob] = []
     private var news: [StoreNews] = []
 
-    /// True if the last turn began segments; `hasFreedSegments` is true if it dropped some.
+    /// True if the last turn began segments. `hasFreedSegments` is true if it dropped or copied some.
     private(set) var hasBegunSegment = false
     private(set) var hasFreedSegments = false
     /// True if the last turn quarantined something.
@@ -63,19 +63,19 @@ final class SimulatedStoreExecutor: StoreExecutor {
 
     var isOpen: Bool { engine != nil }
 
-    /// The erased events whose bytes may be left; nil if the bytes of all are gone.
+    /// The erased events whose bytes may still be on disk, or nil if the bytes of all are gone.
     var erased: Set<SequenceNumber>? {
         guard let state = engine?.log.state, let erased = state.erased else { return nil }
         return Set((1...max(1, state.lastSequenceNumber)).filter(erased.contains))
     }
 
-    /// Delivered events after this one are retained at any age; nil if none are.
+    /// The store retains delivered events after this number at any age. Nil if it retains none.
     var retainedBehind: SequenceNumber? {
         guard let state = engine?.log.state, state.retention?.receivedAfter == .min else { return nil }
         return state.unretainedThrough == 0 ? 0 : state.lastSequenceNumber
     }
 
-    /// True if a turn would do something.
+    /// True if the store's thread would have work in a turn.
     var hasWork: Bool { !isHeld && !isSyncing && (!jobs.isEmpty || engine?.hasBackgroundWork == true) }
 
     /// True if segments are being copied.
@@ -120,7 +120,7 @@ final class SimulatedStoreExecutor: StoreExecutor {
         if isSyncing { record.count(.syncSlow) }
     }
 
-    /// Carries out jobs as the store's thread does, or as the loop's thread, which leaves longer work to the other.
+    /// Carries out jobs as the store's thread does, or as the loop's thread, which leaves longer work to the store's.
     /// - Returns: True if the store continues.
     private func carryOut(
         _ jobs: [StoreJob], _ engine: LogEngine, _ report: (StoreNews) -> Void
@@ -144,7 +144,7 @@ final class SimulatedStoreExecutor: StoreExecutor {
         if after.recovered > before.recovered { record.count(.logRecovered) }
     }
 
-    /// Every group that is sound. The log is not asked to read, since it would put aside those that are not.
+    /// Returns every undamaged group. Bypasses the log's own reads, which would quarantine damaged groups.
     func readAll() -> [Chunk] {
         var chunks: [Chunk] = []
         for segment in engine?.log.segments ?? [] {

@@ -52,7 +52,7 @@ final class WitnessedStore: EventStore {
         let state = try store.open()
         // A call whose failure the store ignores may have ended the daemon.
         guard !disk.isDown else {
-            // What the store has quarantined before is gone, though it was not reported.
+            // Contents that the store quarantined before the end are gone, though it did not report them.
             ledger.rot?.found(state.warnings)
             throw .failed("the daemon is gone")
         }

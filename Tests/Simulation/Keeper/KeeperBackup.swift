@@ -4,14 +4,14 @@ import HeadgateData
 @testable import HeadgateServer
 @testable import HeadgateStore
 
-/// A backup of a running daemon, piece by piece, and the check of a store that is opened on it.
+/// A backup taken from a running daemon in pieces, and the check of a store opened from the backup.
 final class KeeperBackup {
     private let history: KeeperHistory
-    /// The acknowledged events at its beginning that each dispatcher had not settled, and has not since.
+    /// By dispatcher, the acknowledged events that were not settled when the backup began, and are not settled since.
     private var due: [String: Set<Int>] = [:]
-    /// The events at its beginning that are retained, whether or not they are settled.
+    /// The events that were retained when the backup began, settled or not.
     private let retained: Set<Int>
-    /// The erased events at its beginning.
+    /// The events that were erased when the backup began.
     private let erased: Set<Int>
     private var files: [String: [UInt8]] = [:]
     private(set) var id: String?
@@ -37,7 +37,7 @@ final class KeeperBackup {
         return piece.get(key: "end") ?? false
     }
 
-    /// Opens the copy, which must have everything that it should.
+    /// Opens the copy, and checks that it has every required event and no erased one.
     func check() {
         let (record, book) = (history.record, history.book)
         let medium = SimulatedMedium()
@@ -72,7 +72,7 @@ final class KeeperBackup {
         }
     }
 
-    /// The numbers of events that are not erased meanwhile.
+    /// Returns the sequence numbers of those events that have not been erased meanwhile.
     private func numbers(_ indexes: Set<Int>) -> Set<SequenceNumber> {
         Set(indexes.filter { history.book[$0].erasure == .none }.compactMap { history.book[$0].number })
     }

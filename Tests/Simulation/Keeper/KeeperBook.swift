@@ -1,16 +1,16 @@
 import HeadgateCore
 
-/// The model of the events in a keeper's history.
+/// The model of the events in a ``KeeperHistory``.
 final class KeeperBook {
     struct Event {
-        /// The person whom the event is about. Erasures are by person.
+        /// The person whom the event concerns. An erasure removes the events of one person.
         let user: Int
         let key: String?
         let lanes: Set<String>
-        /// When it was tracked, in true time.
+        /// The true time at which the event was tracked.
         let askedAt: Int64
         var number: SequenceNumber?
-        /// When it was acknowledged, in true time, or nil if it was not.
+        /// The true time at which the event was acknowledged, or nil if it was not.
         var acknowledgedAt: Int64?
         var erasure = Erasure.none
 
@@ -18,20 +18,20 @@ final class KeeperBook {
     }
 
     enum Erasure {
-        /// It was not erased.
+        /// The event was not erased.
         case none
-        /// An erasure meant it that was not answered, or it was tracked meanwhile.
+        /// The event may be erased: the erasure was not answered, or the event was tracked during it.
         case perhaps
-        /// It is erased.
+        /// The event is certainly erased.
         case certain
     }
 
-    /// The text that an event with an index has in its id and its data, and nothing else has.
+    /// The prefix of each event's unique mark. The mark occurs in the event's id and data only.
     static let mark = "mark-"
 
     private var events: [Event] = []
     private(set) var lanes: [KeeperLane] = []
-    /// All events after this one are kept; nil if delivered events need not be kept.
+    /// The store keeps all events after this number. Nil if it need not keep delivered events.
     var keptBehind: SequenceNumber?
     /// The person whose events are being erased.
     private var erasing: Int?
@@ -44,7 +44,7 @@ final class KeeperBook {
 
     subscript(index: Int) -> Event { events[index] }
     var count: Int { events.count }
-    /// The highest number that an event is known to have.
+    /// The highest known sequence number.
     var highest: SequenceNumber { events.compactMap(\.number).max() ?? 0 }
 
     /// True if an event is kept whether or not it is delivered.
@@ -55,7 +55,7 @@ final class KeeperBook {
         Set(events.indices.filter { events[$0].isAcknowledged && events[$0].erasure == .none && isKept($0) })
     }
 
-    /// The number of events for a dispatcher that were not acknowledged.
+    /// Returns the number of unacknowledged events for a dispatcher.
     func unacknowledged(for lane: String) -> Int { events.count { !$0.isAcknowledged && $0.lanes.contains(lane) } }
 
     // MARK: Events
@@ -103,7 +103,7 @@ final class KeeperBook {
 
     func notErased() { erasing = nil }
 
-    /// The store says after a start that these events are erased.
+    /// Records the events that the store reports as erased after a start.
     func found(erased numbers: Set<SequenceNumber>) {
         guard !numbers.isEmpty else { return }
         record.count(.erasureContinued)
@@ -113,12 +113,12 @@ final class KeeperBook {
         }
     }
 
-    /// The acknowledged events of a person that are certainly not erased.
+    /// Returns the acknowledged events of a person that are certainly not erased.
     func certain(of user: Int) -> [Int] {
         events.indices.filter { events[$0].user == user && events[$0].isAcknowledged && events[$0].erasure == .none }
     }
 
-    /// The number of events of a person that may be stored.
+    /// Returns the number of events of a person that may be stored.
     func possible(of user: Int) -> Int { events.count { $0.user == user && $0.erasure != .certain } }
 
     /// True if a dispatcher certainly needs an event.
@@ -134,10 +134,10 @@ final class KeeperBook {
 }
 
 extension SimulatedMedium {
-    /// The indexes of the events whose marks any file has.
+    /// The indexes of the events whose marks occur in any file.
     var marks: Set<Int> { names.values.reduce(into: []) { $0.formUnion(KeeperMarks.find(in: $1.bytes)) } }
 
-    /// The files with the mark of an event.
+    /// Returns the names of the files that contain the mark of an event.
     func files(with index: Int) -> [String] {
         names.filter { KeeperMarks.find(in: $0.value.bytes).contains(index) }.keys.sorted()
     }
@@ -159,7 +159,7 @@ enum KeeperMarks {
                 number = 10 * number + Int(bytes[position] - 48)
                 position += 1
             }
-            // A cut mark says nothing about its event.
+            // A truncated mark does not identify its event.
             if position < bytes.count, bytes[position] == UInt8(ascii: ".") { found.insert(number) }
         }
         return found

@@ -3,7 +3,7 @@ import HeadgateData
 
 @testable import HeadgateServer
 
-/// The requests of a keeper's history, and the checks of their answers.
+/// The requests of a ``KeeperHistory``, and the checks of their answers.
 final class KeeperClient {
     private unowned let history: KeeperHistory
     /// The erased events whose bytes must be gone.
@@ -95,12 +95,12 @@ final class KeeperClient {
         }
     }
 
-    /// The unanswered batches of a dispatcher.
+    /// Returns the events of a dispatcher's unanswered batches.
     private func inFlight(_ lane: KeeperLane) -> Set<Int> {
         history.sides.first { $0.lane === lane }?.inFlight ?? []
     }
 
-    /// - Parameter complaint: Returns what the first event should be if it is another one.
+    /// - Parameter complaint: Returns a description of the correct first event if the answer has another one, or nil.
     private func take(_ answer: Answer, _ lane: KeeperLane, complaint: (SequenceNumber) -> String?) {
         guard case .result(let result) = answer else {
             guard case .refused(let reason, _) = answer else { return }
@@ -165,8 +165,8 @@ final class KeeperClient {
         if record.oneIn(2) { client?.ask("store.rekey", "{}") { _ in } } else { inspectKeys() }
     }
 
-    /// Asks which keys the files are under. If all are under the present one, no file shows an event.
-    /// - Parameter isDone: True if nothing may be left under another key.
+    /// Requests the keys that encrypt the files. If all use the present key, no file may contain a readable event.
+    /// - Parameter isDone: True if no file may use another key any more.
     private func inspectKeys(isDone: Bool = false) {
         client?.ask("status", "{}") { [self] answer in
             guard case .result(let status) = answer, let store: DataObject = status.get(key: "store"),

@@ -5,10 +5,10 @@ import HeadgateSeeds
 @testable import HeadgateServer
 @testable import HeadgateStore
 
-/// A history of a whole daemon whose operator rewinds dispatchers, erases events, changes keys and backs the store up at
-/// any moment, between crashes at any call of the disk (Behaviour R1 to R5, E1, E2, C1, C2).
+/// A history of a whole daemon whose operator rewinds dispatchers, erases events, changes keys and takes backups. The
+/// daemon may crash at any call of the disk (Behaviour R1 to R5, E1, E2, C1, C2).
 ///
-/// Two dispatchers and one client are enough for that, so that it is much faster than a history with all surroundings.
+/// It has only two dispatchers and one client, so it is much faster than a history with all surroundings.
 final class KeeperHistory {
     let record: Record
     let book: KeeperBook
@@ -155,10 +155,10 @@ final class KeeperHistory {
         scheduler.reboot(after: .seconds(record.number(0...60)))
     }
 
-    // MARK: Coming to rest
+    // MARK: End of the run
 
-    /// Ends the history without failures: every event that is neither delivered nor erased must come, and a backup and
-    /// a rewind must succeed.
+    /// Ends the history without failures. Every event that is neither delivered nor erased must be delivered, and a
+    /// backup and a rewind must succeed.
     private func rest() {
         record.note("all is well")
         if life == nil { begin() }
@@ -183,7 +183,7 @@ final class KeeperHistory {
         record.insist(isQuiet, "something does not end: \(missing), \(work)")
     }
 
-    /// Describes what the daemon still does.
+    /// Describes the daemon's unfinished work.
     private var work: String {
         guard let life else { return "there is no daemon" }
         let erasing = life.executor.erased.map { ", erasing \($0.sorted())" } ?? ""

@@ -5,15 +5,15 @@ import HeadgateTransport
 @testable import HeadgateServer
 @testable import HeadgateStore
 
-/// The keys of a keeper's history, which change from one start to the next (Behaviour C2).
+/// The encryption keys of a ``KeeperHistory``, which change from one start to the next (Behaviour C2).
 struct KeeperKeys {
     private let random: Guarded<SeededRandom>
     private let algorithm: SealAlgorithm
     /// True if the store is encrypted at times.
     let areUsed: Bool
-    /// The key under which everything certainly is; nil if that is unknown.
+    /// The key that certainly encrypts every file, or nil if that is unknown.
     var only: Int?
-    /// The keys of the present life, the first of which encrypts, and whether it does.
+    /// The keys of the present life. The first one encrypts new data, if `encrypts` is true.
     private(set) var numbers: [Int] = []
     private(set) var encrypts = false
 

@@ -6,16 +6,16 @@ final class KeeperLane {
     let id: String
     /// Stored events that must be sent.
     private(set) var due: Set<Int> = []
-    /// Events settled in this epoch: in this life, and certainly written in an earlier one.
+    /// Events settled in this epoch and life. `endedBefore` has those certainly written in an earlier life.
     private var ended: Set<Int> = []
     private var endedBefore: Set<Int> = []
-    /// Events that may be sent and need not: the daemon ended before their settlement was certain.
+    /// Events that may be sent again but need not be: the daemon ended before their settlement was certain.
     private(set) var open: Set<Int> = []
-    /// Events that a rewind made pending again. They must say so. `untried` has those that were not sent since.
+    /// Events that a rewind made pending again, to be sent as replayed. `untried` has those not sent since.
     private var again: Set<Int> = []
     private var untried: Set<Int> = []
-    /// Events that were settled, or sent as replayed, between the request of a rewind and its answer. The rewind may have
-    /// made them pending before that, or after it.
+    /// Events that were settled, or sent as replayed, between the request of a rewind and its answer. The rewind may
+    /// have taken effect before or after that.
     private var early: Set<Int> = []
     /// The first event that a rewind without an answer may make pending again.
     private(set) var asked: SequenceNumber?
@@ -33,7 +33,7 @@ final class KeeperLane {
     /// True if an event is settled in this epoch.
     func isSettled(_ index: Int) -> Bool { ended.contains(index) || endedBefore.contains(index) }
 
-    /// An event is acknowledged. It may have been delivered before.
+    /// Records that an event is acknowledged. It may have been delivered before.
     func stored(_ index: Int) {
         if !isSettled(index), !open.contains(index) { due.insert(index) }
     }
@@ -89,13 +89,13 @@ final class KeeperLane {
 
     // MARK: Rewinds
 
-    /// - Parameter first: The lowest first event that is meant.
+    /// - Parameter first: The lowest event from which the rewind may begin.
     func asks(from first: SequenceNumber) {
         asked = first
         fresh = .max
     }
 
-    /// A rewind was answered: everything that is kept from an event on is pending again.
+    /// Records that a rewind succeeded: every kept event from `first` on is pending again.
     func rewound(to first: SequenceNumber, events: Int, isComplete: Bool) {
         record.count(.rewound)
         let meant = { [book] (index: Int) in book[index].number.map { $0 >= first } ?? false }
@@ -121,13 +121,13 @@ final class KeeperLane {
         (asked, early, fresh) = (nil, [], book.count)
     }
 
-    /// A rewind was refused. One that the store failed to write may be done all the same after a crash.
+    /// Records that a rewind was refused. After a crash, a rewind that the store failed to write may still take effect.
     func notRewound(isCertain: Bool) {
         if !isCertain { unsure() }
         (asked, early, fresh) = (nil, [], .max)
     }
 
-    /// Settled events that an unanswered rewind means may be sent again.
+    /// Records that the settled events in the range of an unanswered rewind may be sent again.
     private func unsure() {
         guard let asked else { return }
         let meant = ended.union(endedBefore).filter { book[$0].number.map { $0 >= asked } ?? true }
@@ -138,7 +138,7 @@ final class KeeperLane {
 
     // MARK: Erasures
 
-    /// An event need not be sent any more.
+    /// Records that an event need not be sent any more.
     func mayBeGone(_ index: Int) {
         if due.remove(index) != nil { open.insert(index) }
         again.remove(index)

@@ -4,9 +4,9 @@ import HeadgateData
 @testable import HeadgateServer
 @testable import HeadgateStore
 
-/// A daemon of a keeper's history, from its start to its end.
+/// A daemon of a ``KeeperHistory``, from its start to its end.
 final class KeeperLife {
-    /// The facts of a whole history.
+    /// The properties that stay the same for a whole history.
     struct Terms {
         let segmentSize: Int
         let leastPacked: Int

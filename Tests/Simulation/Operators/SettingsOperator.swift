@@ -166,7 +166,7 @@ final class SettingsOperator {
 
     private var room: DataObject { ["store": ["max_events": .number(DataNumber(record.pick([8, 50, 200])))]] }
 
-    // MARK: Asking
+    // MARK: Requests
 
     private func json(_ object: DataObject) -> String {
         var json = JSONWriter()

@@ -3,8 +3,8 @@ import HeadgateData
 
 @testable import HeadgateServer
 
-/// A client of a share history: it sends events of one namespace of a user, and checks that each request gets the answer
-/// that the model gives.
+/// A client of a ``ShareHistory``. It sends events in one namespace of a user, and checks each answer against the
+/// model.
 final class ShareClient {
     /// An event of a request.
     private struct Event {

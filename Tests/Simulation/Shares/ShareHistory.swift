@@ -5,10 +5,10 @@ import HeadgateSeeds
 @testable import HeadgateServer
 @testable import HeadgateStore
 
-/// A history of a whole daemon with a small store, which several users fill in turns (Behaviour Q4). The model says of each
-/// request whether the store has room for its sender.
+/// A history of a whole daemon with a small store, which several users fill in turns (Behaviour Q4). The model
+/// predicts for each request whether the store has room for its sender.
 ///
-/// The disk is well, and the daemon stops in order: so the model knows what the store holds, event by event.
+/// The disk never fails and the daemon stops in order, so the model knows exactly which events are stored.
 final class ShareHistory {
     /// The name of a namespace that all users share.
     static let common = "common"
@@ -176,7 +176,7 @@ final class ShareHistory {
         model.lifeEnded()
     }
 
-    // MARK: Coming to rest
+    // MARK: End of the run
 
     /// Delivers everything. Then the store must be empty.
     private func rest() {

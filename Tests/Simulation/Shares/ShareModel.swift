@@ -1,7 +1,7 @@
 import HeadgateCore
 
-/// The rule of Behaviour Q4 for a full store, derived from the acknowledged events alone: nine tenths of each limit are for
-/// everybody, and the last tenth has slices for the users, and parts of them for the namespaces.
+/// The rule of Behaviour Q4 for a full store, derived from the acknowledged events alone. All senders share nine tenths
+/// of each limit. The last tenth is divided among users, and each user's slice among the user's namespaces.
 final class ShareModel {
     /// The sender of events: a namespace of a user, as it is stored.
     struct Sender: Hashable {
@@ -14,16 +14,16 @@ final class ShareModel {
         case stored, queueFull, tooLarge
     }
 
-    /// The most events of a last tenth of which nothing is kept for others, and the most bytes.
+    /// The largest last tenth, in events and in bytes, of which no slice is reserved for users without events.
     private static let mostUnkept = Tally(events: 99, bytes: 1_048_575)
 
     let limits: Tally
     /// The sequence number of the last event.
     private(set) var last: SequenceNumber = 0
-    /// The events that are not settled for all their dispatchers.
+    /// The number and size of the events that some dispatcher has not settled.
     private(set) var held = Tally.zero
     private var open: [SequenceNumber: (bytes: Int, lanes: Set<String>)] = [:]
-    /// The events that each sender stored in each span of ten seconds, of the last minute.
+    /// The events that each sender stored in the last minute, by spans of ten seconds.
     private var uses: [Int64: [Sender: Tally]] = [:]
 
     init(limits: Tally) {
@@ -40,7 +40,7 @@ final class ShareModel {
         uses[ShareModel.span(now), default: [:]][sender, default: .zero] += size
     }
 
-    /// Notes that a dispatcher has delivered or dropped an event.
+    /// Records that a dispatcher has delivered or dropped an event.
     func settled(_ number: SequenceNumber, of lane: String) {
         guard let bytes = open[number]?.bytes else { return }
         open[number]?.lanes.remove(lane)
@@ -49,7 +49,7 @@ final class ShareModel {
         held = held - Tally(events: 1, bytes: bytes)
     }
 
-    /// A daemon knows only what it received itself.
+    /// Clears the usage of the last minute, which a daemon does not keep across a restart.
     func lifeEnded() { uses = [:] }
 
     private static func span(_ now: Instant) -> Int64 { now.nanoseconds / 10_000_000_000 }
@@ -91,7 +91,7 @@ final class ShareModel {
         return Double(limit - limit / 10) + user.heavier * slice + (namespace.heavier + 1) * part
     }
 
-    /// Returns the number of those that stored more, and of all with this one.
+    /// Returns the number of participants that stored more than this one, and the number of all including this one.
     private static func share<Key>(of own: Int?, among all: [Key: Int]) -> (heavier: Double, all: Double) {
         let others = all.values.count { $0 > own ?? 0 }
         return (Double(others), Double(all.count + (own == nil ? 1 : 0)))

@@ -3,7 +3,7 @@ import HeadgateData
 
 @testable import HeadgateServer
 
-/// A destination that takes or refuses what it gets, and tells the model.
+/// A destination that accepts or refuses each batch, and reports the outcome to the model.
 final class ShareSide: Sender {
     let id: String
     let format = BatchFormat.jsonArray

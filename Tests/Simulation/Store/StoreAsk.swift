@@ -2,7 +2,7 @@ import HeadgateCore
 
 @testable import HeadgateStore
 
-/// A job as a history of a store alone asks for it.
+/// A job that a ``StoreHistory`` requests from its store.
 enum StoreAsk {
     case append(AppendGroup)
     case write([StoreChange])
@@ -12,7 +12,7 @@ enum StoreAsk {
     case close
 
     /// Returns the job for the store's engine.
-    /// - Parameter then: Takes the answer.
+    /// - Parameter then: Called with the answer.
     func job(_ then: @escaping (StoreAnswer) -> Void) -> StoreJob {
         switch self {
         case .append(let group): .append(group) { then(.done($0)) }
@@ -28,7 +28,7 @@ enum StoreAsk {
 
 /// The answer to a job.
 enum StoreAnswer {
-    /// An append or a write is done, or not.
+    /// An append or a write has ended, with an error or nil for success.
     case done(StoreFault?)
     case read(Result<Chunk?, StoreFault>)
     case purged(Result<Int, StoreFault>)

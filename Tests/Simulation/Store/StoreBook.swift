@@ -91,7 +91,7 @@ struct StoreBook {
         case .forgetRoutes(let numbers):
             for number in numbers { routes[number, default: Perhaps()].change(isDone) { _ in nil } }
         case .forgetIDs(let through): forgotten = max(forgotten, through)
-        // What is retained may be there, and need not.
+        // The store may contain retained events but need not.
         case .retain: break
         case .keep(let name, let value): kept[name, default: Perhaps()].change(isDone) { _ in value }
         }

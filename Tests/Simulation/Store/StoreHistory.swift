@@ -199,7 +199,7 @@ final class StoreHistory {
         (isOpen, isOver) = (false, true)
     }
 
-    // MARK: Coming to rest
+    // MARK: End of the run
 
     /// Ends the history without further failures: settles all events, appends others, and checks the contents after a
     /// start.

@@ -103,7 +103,7 @@ struct StoreQueue {
         (unsynced, self.end) = ([], end)
     }
 
-    // MARK: Asking
+    // MARK: Requests
 
     mutating func asked(_ job: StoreAsk) {
         switch job {

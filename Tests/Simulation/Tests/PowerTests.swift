@@ -134,7 +134,7 @@ struct PowerTests {
     }
 }
 
-/// The store that loses its power.
+/// The store whose machine loses power.
 enum PoweredKind: CaseIterable { case log, sqlite }
 
 /// A store on a disk, without a daemon.
@@ -199,14 +199,14 @@ private final class PowerScene {
         return engine?.append(group)
     }
 
-    /// Changes something, which a log does not sync.
+    /// Writes a change, which a log does not sync.
     func write(_ change: StoreChange = .keep("name", [1])) {
         engine?.write([change])
     }
 
     var log: SegmentLog? { (engine as? LogEngine)?.log }
 
-    /// True if the log says that files are under a key.
+    /// Returns true if the log reports files that need a key.
     func needs(_ key: UInt16) throws -> Bool { try log?.bytesByKey(with: [])[key] != nil }
 
     func kill() {
@@ -223,7 +223,7 @@ private final class PowerScene {
     }
 }
 
-/// A store's own part, as its thread has it.
+/// The engine of a store, as the store's thread uses it.
 private protocol PoweredEngine {
     func read(after number: SequenceNumber) -> Result<Chunk?, StoreFault>
     func append(_ group: AppendGroup) -> StoreFault?

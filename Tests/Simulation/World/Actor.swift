@@ -14,15 +14,15 @@ struct Act {
 
 /// A participant of a history besides the daemon, with its possible actions and its checks.
 protocol Actor: AnyObject {
-    /// The actions that it may take now.
+    /// The actions that the actor may take now.
     var acts: [Act] { get }
-    /// True if nothing that it takes part in is in progress.
+    /// True if the actor has nothing in progress.
     var isQuiet: Bool { get }
     /// Called when a daemon has started and serves.
     func lifeBegan(_ service: Service)
     /// Called when the daemon has ended, and lost its memory.
     func lifeEnded(_ end: LifeEnd)
-    /// Called at the end of a run: from then on it must not disturb the others.
+    /// Called at the end of a run. From then on the actor must not disturb the others.
     func calmDown()
     /// Takes necessary actions at the end of a run.
     /// - Returns: True if there was any.

@@ -10,11 +10,11 @@ struct DeadLetterKey: Hashable {
 final class DeadLetterBook {
     /// Dead letters that the store has confirmed.
     private(set) var written: Set<DeadLetterKey> = []
-    /// Dead letters that are to be stored and not confirmed.
+    /// Dead letters whose write was requested and is not confirmed.
     private(set) var asked: Set<DeadLetterKey> = []
-    /// The number requeued in this life.
+    /// The number of dead letters requeued in this life.
     private(set) var requeued = 0
-    /// The number purged by an operator.
+    /// The number of dead letters purged by an operator.
     private(set) var purged = 0
     /// Dead letters that were purged or requeued. A power failure may undo that.
     private var gone: Set<DeadLetterKey> = []
@@ -31,7 +31,7 @@ final class DeadLetterBook {
     private var firsts: [SequenceNumber: SequenceNumber] = [:]
     /// The purge in progress, which may be done in part.
     private var purging: DeadLetterQuery?
-    /// Dead letters whose purge failed. After a crash it may turn out to be done.
+    /// Dead letters whose purge failed. After a crash they may be gone all the same.
     private var mayBePurged: Set<DeadLetterKey> = []
     /// True if dead letters may be damaged.
     var mayRot = false
@@ -183,7 +183,7 @@ final class DeadLetterBook {
                 gone.contains(key) || returning.values.contains(key) || isPerhapsPurged(key)
                 || dead.contains(key) && damaged.contains(key.number)
             record.expect(isExplained || isLax, "the letter about \(key) has vanished")
-            // It was purged, possibly unreported before the daemon ended. A later power failure may undo that.
+            // The dead letter was purged, possibly without a report. A later power failure may undo the purge.
             gone.insert(key)
         }
         for key in found.subtracting(written).subtracting(asked) {

@@ -5,12 +5,12 @@ final class Lane {
     let id: String
     /// Stored events without a known outcome.
     private(set) var waiting: Set<SequenceNumber> = []
-    /// Events delivered in this life of the daemon; `dead` has the dead-lettered ones.
+    /// Events delivered in this life of the daemon. `dead` has the dead-lettered ones.
     private(set) var delivered: Set<SequenceNumber> = []
     private(set) var dead: Set<SequenceNumber> = []
     /// Events dropped by a transformation.
     private(set) var dropped: Set<SequenceNumber> = []
-    /// Events that ended in an earlier life. If that was not written, they may be sent again.
+    /// Events settled in an earlier life. If the settlement was not written, they may be sent again.
     private var before: Set<SequenceNumber> = []
     private let record: Record
     let ages: Ages
@@ -32,7 +32,7 @@ final class Lane {
         [waiting, delivered, dead, dropped].contains { $0.contains(number) }
     }
 
-    /// True if there was any event for it in this life.
+    /// True if there was any event for the dispatcher in this life.
     var hasHadSome: Bool { [waiting, delivered, dead, dropped].contains { !$0.isEmpty } }
 
     func safe(_ number: SequenceNumber) {

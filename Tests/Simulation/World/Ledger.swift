@@ -5,7 +5,7 @@ final class Ledger {
     private(set) var lanes: [String: Lane] = [:]
     /// Events that are safely stored.
     private(set) var safe: Set<SequenceNumber> = []
-    /// Events that were safe and are lost since. A client may still get their late acknowledgement.
+    /// Events that were safely stored and later lost. A client may still get their late acknowledgement.
     private var taken: Set<SequenceNumber> = []
     /// Groups without a successful answer, which may be stored after the next start.
     private var unanswered: [SequenceNumber: Set<String>] = [:]
@@ -46,7 +46,7 @@ final class Ledger {
     /// True if there may have been a time without dispatchers in this life.
     var mayBeUnrouted: Bool { rules != nil || lane("a").isPatchy && lane("b").isPatchy }
 
-    // MARK: What the store is asked
+    // MARK: Requests to the store
 
     func note(_ changes: [StoreChange]) {
         for change in changes {
@@ -97,12 +97,12 @@ final class Ledger {
 
     // MARK: Lives
 
-    /// A store was opened: it must have all that it should, and nothing else.
+    /// Checks an opened store: it must contain every required event and dead letter, and nothing else.
     /// - Parameters:
-    ///   - found: every group that it can read.
-    ///   - table: every dead letter.
-    ///   - lost: by dispatcher, the number of events lost in the previous life.
-    ///   - isLax: whether less is promised: the newest may be gone.
+    ///   - found: Every readable group.
+    ///   - table: Every dead letter.
+    ///   - lost: The number of events lost in the previous life, by dispatcher.
+    ///   - isLax: True if the newest contents may be lost.
     func reopened(
         _ state: StoredState, _ found: [Chunk], _ table: [StoredDeadLetter],
         lost: [String: Int], after end: LifeEnd,

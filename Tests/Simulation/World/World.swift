@@ -236,7 +236,7 @@ final class World {
         die(record.oneIn(2) ? .powerless : .killed)
     }
 
-    /// A start has a disk that is not well, at times.
+    /// Makes the disk fail during some starts.
     private func trouble(_ disk: SimulatedDisk) {
         if ledger.rot?.kind == .anything, record.oneIn(4) { ledger.rot?.misread(disk) }
         // On a full disk a start takes other paths, which should be interrupted.
