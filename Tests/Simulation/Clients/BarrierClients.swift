@@ -141,7 +141,7 @@ final class BarrierClients: Actor {
             for (barrier, certainty) in before where barrier.certainty == certainty {
                 let entry = shown.first { $0.get(key: "id") == barrier.id }
                 let complaint = entry.map(barrier.complaint) ?? "not at all"
-                record.expect(complaint == nil, "\(barrier.id) is shown \(complaint ?? "")")
+                record.expect(complaint == nil, "\(barrier.id) is listed wrongly: \(complaint ?? "")")
                 record.count(barrier.setting?.exceptions.isEmpty == false ? .exceptionListed : .barrierListed)
             }
         }

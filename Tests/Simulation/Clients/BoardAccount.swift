@@ -89,7 +89,7 @@ final class BoardAccount {
         if !isFirst { record.count(.boardTakenOver) }
         let wishes = activations.filter { run.isBarrier ? waits($0, for: run) : $0.call == run.call }
         let isAwaited = run.isBarrier ? !wishes.isEmpty : wishes.count > runs.count { $0.isOne(of: run) }
-        record.expect(isAwaited, "\(run.call) is run, and nobody wants that")
+        record.expect(isAwaited, "\(run.call) is run without a request")
         let since = wishes.map(\.moment).min() ?? 0
         for barrier in terms.barriers(before: run.call.board) where !barrier.passesInTime {
             let isThrough = runs.contains { completed($0, as: barrier, before: run.call, since: since) }
@@ -156,7 +156,7 @@ final class BoardAccount {
         let (done, output) = (result.get(key: "done", as: Bool.self), result.get(key: "output", as: String.self))
         let run = runs.first { $0.output == output && !$0.isBarrier }
         let isSo = run.map { $0.call == activation.call && $0.done == done } ?? false
-        record.expect(isSo, "\(activation.call) is answered \(String(describing: output)), which nobody said")
+        record.expect(isSo, "\(activation.call) is answered \(String(describing: output)), an unknown answer")
         record.count(.boardRun)
     }
 
@@ -165,7 +165,7 @@ final class BoardAccount {
         switch (failure.reason, failure.cause) {
         case ("not_found", _):
             record.count(.notServed)
-            record.expect(!activation.isServed(activation.call.board), "\(activation.call) is not found, and is served")
+            record.expect(!activation.isServed(activation.call.board), "\(activation.call) is not found but is served")
         case ("timeout", _):
             record.count(.activationTimedOut)
             let isDue = scheduler.now >= activation.askedAt + .milliseconds(activation.timeout)
@@ -178,10 +178,10 @@ final class BoardAccount {
         case ("cancelled", "provider_lost"):
             record.count(.barrierLost)
             let board = failure.barrier ?? ""
-            record.expect(!activation.isServed(board), "\(activation.call) has lost \(board), and that is served")
+            record.expect(!activation.isServed(board), "\(activation.call) has lost \(board), which is still served")
         case ("activation_cycle", _):
             record.count(.activatedWithinRun)
-            record.expect(activation.mayRunBarrier(), "\(activation.call) is a circle, and its client runs no barrier")
+            record.expect(activation.mayRunBarrier(), "\(activation.call) is no circle: its client runs no barrier")
         case ("shutting_down", _), ("limit", _): break
         default: record.expect(false, "\(activation.call) is refused: \(failure)")
         }
@@ -191,7 +191,7 @@ final class BoardAccount {
     private func expectRefusal(of activation: Activation, _ barrier: String?) {
         let board = barrier ?? activation.call.board
         let isSo = runs.contains { $0.call.board == board && $0.isRefused } || isServedSlowly(board)
-        record.expect(isSo, "\(activation.call) is refused by \(board), where nobody said no")
+        record.expect(isSo, "\(activation.call) is refused by \(board), but no process refused")
     }
 
     /// True if a process that serves the board has unread output.

@@ -71,7 +71,7 @@ final class BoardClients: Actor, Duty {
         client.ask(
             "board.serve", terms.serving(board),
             .answered { [record, asked = serving.asked] answer in
-                record.expect(answer.isResult, "\(client.number) may not serve \(board): \(answer)")
+                record.expect(answer.isResult, "client \(client.number): serving \(board) was refused: \(answer)")
                 serving.isCertain = serving.asked == asked
             })
     }
@@ -138,7 +138,7 @@ final class BoardClients: Actor, Duty {
         // Other actors serve boards of their own.
         guard params["board"] != .string(KeyTerms.board), params["board"] != .string(SlowSyncs.board) else { return }
         let run = id.flatMap { BoardAccount.Run(params, to: client, request: $0, readAt: scheduler.now) }
-        guard let run else { return record.expect(false, "\(client.number) is asked to run what is no board") }
+        guard let run else { return record.expect(false, "client \(client.number) is asked to run an unknown board") }
         record.note("\(client.number) is to run \(run.call) \(run.activation)")
         run.isHung = record.oneIn(4)
         open.append(run)

@@ -141,7 +141,7 @@ final class ClientFleet: Actor {
             guard let goneAt = client.connection.peerGoneAt else { continue }
             // Time advances in larger steps than the promised second.
             let isDue = scheduler.now > goneAt + .seconds(3)
-            record.expect(!isDue, "\(client.number) is long gone, and its connection still there")
+            record.expect(!isDue, "\(client.number) is gone, but its connection is still open")
         }
     }
 
@@ -171,7 +171,7 @@ final class ClientFleet: Actor {
         record.count(.pausedReading, service.sessions.counters[.pausedReadings])
         let purged = service.gate.counts.all[.purged]
         record.expect(
-            events.isPurgeUncertain || events.purged <= purged, "\(events.purged) are told purged, and \(purged) are")
+            events.isPurgeUncertain || events.purged <= purged, "\(events.purged) are reported purged, not \(purged)")
         guard let operatorsOwn else { return }
         callRoll(operatorsOwn)
         scheduler.endTurn()

@@ -47,24 +47,24 @@ final class ClientRoster {
         // If the call was not answered at once, the state has changed since.
         guard isPresent else { return }
         guard let entries = result?.getArray(key: "clients", of: DataObject.self) else {
-            return record.expect(false, "\(asker.number) is not told who is connected")
+            return record.expect(false, "client \(asker.number): client.list failed")
         }
         record.count(.rollCalled)
         let names = entries.map { $0?.get(key: "session", as: String.self) ?? "?" }
-        record.expect(Set(names).count == names.count, "a client is told twice: \(names)")
+        record.expect(Set(names).count == names.count, "a client is listed twice: \(names)")
         let missing = Set(expected.keys).union(others).symmetricDifference(names)
-        record.expect(missing.isEmpty, "\(missing.sorted()) are told, and not there, or the other way round")
+        record.expect(missing.isEmpty, "\(missing.sorted()) are either listed or connected, not both")
         for (name, entry) in zip(names, entries) {
             guard let expected = expected[name], let entry else { continue }
             let complaint = complaint(about: entry, expected)
-            record.expect(complaint == nil, "of \(expected.client.number) is told \(complaint ?? "")")
+            record.expect(complaint == nil, "client \(expected.client.number) is listed with \(complaint ?? "")")
         }
     }
 
     private func complaint(about entry: DataObject, _ expected: Expected) -> String? {
         let isOwn = expected.client === asker
-        if entry["client"] != .null { return "that it has a name" }
-        if entry.get(key: "connected_ms") != Int(expected.age) { return "another age than \(expected.age) ms" }
+        if entry["client"] != .null { return "a name, and has none" }
+        if entry.get(key: "connected_ms") != Int(expected.age) { return "an age other than \(expected.age) ms" }
         let output: Int = entry.get(key: "output_bytes") ?? -1
         if !isOwn, output != expected.outputBytes { return "\(output) bytes, not \(expected.outputBytes)" }
         let unanswered: Int = entry.get(key: "unanswered") ?? -1
@@ -78,10 +78,10 @@ final class ClientRoster {
     private func stopped(_ entry: DataObject, _ unanswered: Int, _ expected: Expected) -> String? {
         let stop = entry.get(key: "stopped", as: DataObject.self)
         let isFull = unanswered >= Scene.mostUnanswered
-        if stop != nil, !expected.isPaused { return "that it is not read" }
+        if stop != nil, !expected.isPaused { return "`stopped`, and is being read" }
         let reason: String? = stop?.get(key: "reason")
-        if reason == "unanswered", !isFull { return "that it has asked too much" }
+        if reason == "unanswered", !isFull { return "too many unanswered requests, and has fewer" }
         let age = stop?.get(key: "for_ms") ?? 0
-        return age <= Int(expected.age) ? nil : "that it has not been read for \(age) ms"
+        return age <= Int(expected.age) ? nil : "`stopped` for \(age) ms, longer than it exists"
     }
 }

@@ -102,13 +102,13 @@ final class KeyAccount {
     func sent(_ batch: Batch) {
         let numbers = batch.events.map(\.sequenceNumber)
         if phase == .off {
-            return record.expect(batch.output.isEmpty, "\(terms.lane) gets \(numbers) under a key, and needs none")
+            return record.expect(batch.output.isEmpty, "\(terms.lane) gets \(numbers) with a key but needs none")
         }
         if phase == .unclear, batch.output.isEmpty { return }
         guard let key = batch.output.get(key: "token", as: String.self), given.contains(key) else {
-            return record.expect(false, "\(terms.lane) gets \(numbers) under a key that nobody gave")
+            return record.expect(false, "\(terms.lane) gets \(numbers) with an unknown key")
         }
-        record.expect(!over.contains(key), "\(terms.lane) gets \(numbers) under \(key), which is over")
+        record.expect(!over.contains(key), "\(terms.lane) gets \(numbers) with \(key), which has expired")
         // A dispatcher that has used a newer key never uses an older one again.
         over.formUnion(given.prefix { $0 != key })
         let first = firstUses[key] ?? scheduler.now

@@ -50,7 +50,7 @@ final class KeyClients: Actor, Duty {
         serving.append(client)
         client.ask(
             "board.serve", #"{"board":"\#(KeyTerms.board)"}"#,
-            .answered { [record] in record.expect($0.isResult, "\(client.number) may not serve the key: \($0)") })
+            .answered { [record] in record.expect($0.isResult, "client \(client.number): refused: \($0)") })
         if isQuick { client.connection.deliver(most: 5_000) }
     }
 
@@ -68,7 +68,7 @@ final class KeyClients: Actor, Duty {
         record.note("\(client.number) is to give a key")
         // Events in a quarantined group count as pending until they are found missing.
         let mayWait = side.lane.hasHadSome || !side.lane.damaged().isEmpty
-        record.expect(mayWait, "a key is asked for, and \(side.id) never had anything to send")
+        record.expect(mayWait, "a key is requested, but \(side.id) never had an event to send")
         runs.append((client, id))
         if isQuick, !isCalm { answer() }
     }

@@ -145,7 +145,7 @@ final class PersistentCalls {
     private func took(_ want: Want, _ news: SubscriptionNews) {
         switch news {
         case .began: began(want)
-        case .batch: record.expect(false, "\(name) gets a batch of nothing")
+        case .batch: record.expect(false, "\(name) gets a batch without events")
         case .interrupted: want.isGranted = false
         case .ended(let error): ended(want, error)
         }
@@ -172,12 +172,12 @@ final class PersistentCalls {
         record.expect(wants.isEmpty || sessions.count == 1, "\(name) has \(sessions.count) connections")
         let number = { [wants] kind in wants.count { $0.kind == kind } }
         let watches = service.watches.count { watch in sessions.contains { $0 === watch } }
-        record.expect(watches == number(.watch), "\(name) has \(watches) watches, and wants \(number(.watch))")
+        record.expect(watches == number(.watch), "\(name) has \(watches) watches, not \(number(.watch))")
         let barriers = service.gate.barrierSummaries.filter { $0.identity.id == id }
         record.expect(
             barriers.count == number(.barrier), "\(name) has \(barriers.count) barriers, not \(number(.barrier))")
         let isClosed = barriers.contains { $0.states.contains { $0.state == .closed } }
-        record.expect(!isClosed, "the barrier of \(name) is closed, and it was opened")
+        record.expect(!isClosed, "the barrier of \(name) is closed, but it was opened")
         let isServed = service.boards.isServed(id)
         record.expect(isServed == (number(.board) == 1), "\(name) serves its board: \(isServed)")
         if !wants.isEmpty { record.count(.persistentCallsChecked) }

@@ -112,14 +112,14 @@ final class Program {
     func close() {
         isClosing = true
         connection.close()
-        record.expect(asked.isEmpty, "\(name) ends, and is not told what became of \(asked.keys.sorted())")
+        record.expect(asked.isEmpty, "\(name) ends without results of calls \(asked.keys.sorted())")
     }
 
     // MARK: Results
 
     private func answered(_ number: CallNumber, _ result: Result<JSONView, any Error>) {
         guard let asked = asked.removeValue(forKey: number) else {
-            return record.expect(false, "\(name) is told of \(number) twice")
+            return record.expect(false, "\(name): call \(number) has two results")
         }
         switch result {
         case .success(let answer): if asked.event != nil { acknowledged(asked, answer) }
@@ -132,25 +132,25 @@ final class Program {
     private func acknowledged(_ asked: Asked, _ answer: JSONView) {
         let id = asked.event ?? ""
         guard let receipt = try? TrackReceipt(answer) else { return record.expect(false, "\(id) has no receipt") }
-        record.note("\(name) has \(id) acknowledged")
+        record.note("\(name) gets the acknowledgement of \(id)")
         record.count(.programAcknowledged)
-        record.expect(receipt.id == id, "\(name) has \(receipt.id) acknowledged, and tracked \(id)")
-        guard !receipt.isUnrouted else { return record.expect(ledger.mayBeUnrouted, "\(id) is wanted by nobody") }
+        record.expect(receipt.id == id, "\(name) tracked \(id), but \(receipt.id) is acknowledged")
+        guard !receipt.isUnrouted else { return record.expect(ledger.mayBeUnrouted, "\(id) is unrouted") }
         let isSafe = receipt.sequenceNumber.map { ledger.isOrWasSafe(SequenceNumber($0)) } ?? false
-        record.expect(isSafe, "\(name) has \(id) acknowledged, which is not safe")
+        record.expect(isSafe, "\(name) gets an acknowledgement of \(id), which is not stored")
         guard receipt.isDuplicate else { return }
         record.count(.programDuplicate)
-        record.expect(asked.writings > 1, "\(id) was sent once, and is a duplicate")
+        record.expect(asked.writings > 1, "\(id) is a duplicate but was sent once")
     }
 
     /// Checks a failure. The client never fails a call on its own here, since it has no patience limit.
     private func failed(_ number: CallNumber, _ asked: Asked, _ error: any Error) {
-        record.note("\(name) is told of \(number) \(error)")
+        record.note("\(name): call \(number) failed: \(error)")
         let isOver = asked.deadline.map { $0 <= loop.monotonicNow } ?? false
         switch error {
         case is CancellationError:
             record.count(.programCancelled)
-            record.expect(cancelled == number, "\(name) did not give up \(number)")
+            record.expect(cancelled == number, "\(name) did not cancel \(number)")
         case ClientError.closed: record.expect(isClosing, "\(name) did not end")
         case ClientError.refused(let error) where asked.event != nil:
             record.count(.programRefused)
@@ -158,10 +158,10 @@ final class Program {
             record.expect(isSo, "\(name) has \(asked.event ?? "") refused: \(error.message)")
         case ClientError.disconnected where !asked.isRepeatable:
             record.count(.programDisconnected)
-            record.expect(asked.writings == 1, "\(name) has \(number) given up that was never written")
+            record.expect(asked.writings == 1, "\(name): \(number) was lost but never written")
         case ClientError.noRoom where isOver:
             record.count(.programTimedOut)
-            record.expect(asked.writings == 0, "\(name) had no room for \(number), which was written")
+            record.expect(asked.writings == 0, "\(name): no room for \(number), which was written")
         case ClientError.timedOut where isOver, ClientError.disconnected where isOver,
             ClientError.cannotConnect where isOver:
             record.count(.programTimedOut)
@@ -177,7 +177,7 @@ final class Program {
         for line in bytes.split(separator: UInt8(ascii: "\n")) {
             guard case .object(let request)? = try? DataItem(parsing: Array(line)),
                 let number = request.get(key: "id", as: Int.self)
-            else { return record.expect(false, "\(name) writes what is no request") }
+            else { return record.expect(false, "\(name) writes an invalid request") }
             // The program also answers requests, and renews its lasting calls.
             let method = request.get(key: "method", as: String.self)
             if let method, Program.methods.contains(method) { wrote(CallNumber(number), Array(line)) }
@@ -190,15 +190,15 @@ final class Program {
         record.note("\(name) writes \(number)")
         let isGreeting = number == ConnectionMachine<JSONView>.greetingNumber
         record.expect(
-            isGreeting == (lastWritten == nil), "\(name) writes \(number) before it has greeted, or greets again")
-        record.expect(number > lastWritten ?? -1, "\(name) writes \(number) behind \(lastWritten ?? 0)")
+            isGreeting == (lastWritten == nil), "\(name) writes \(number) before the greeting, or greets twice")
+        record.expect(number > lastWritten ?? -1, "\(name) writes \(number) after \(lastWritten ?? 0)")
         lastWritten = number
         guard !isGreeting else { return }
         guard let before = asked[number] else {
-            return record.expect(false, "\(name) writes \(number), which is settled")
+            return record.expect(false, "\(name) writes \(number), which is finished")
         }
-        record.expect(before.line ?? line == line, "\(name) writes \(number) otherwise than before")
-        record.expect(before.isRepeatable || before.writings == 0, "\(name) writes \(number) again, which it may not")
+        record.expect(before.line ?? line == line, "\(name) repeats \(number) with other bytes")
+        record.expect(before.isRepeatable || before.writings == 0, "\(name) repeats \(number), which is not allowed")
         if before.writings > 0 { record.count(.programResent) }
         asked[number]?.line = line
         asked[number]?.writings += 1

@@ -122,7 +122,7 @@ final class SimulatedClient {
     }
 
     func lose() {
-        record.note("\(number) is lost, owed \(owed.count)")
+        record.note("client \(number) is lost with \(owed.count) answers outstanding")
         if !owed.isEmpty { record.count(.lostClient) }
         forget()
         connection.lose()
@@ -272,7 +272,7 @@ final class SimulatedClient {
             record.count(.tooManyConnections)
         } else {
             record.expect(
-                hasFinished && isContent && partial.isEmpty, "\(number) is closed, and owed \(owed.keys.sorted())")
+                hasFinished && isContent && partial.isEmpty, "\(number) is closed, unanswered: \(owed.keys.sorted())")
         }
         record.note("\(number) is closed")
         forget()
@@ -280,20 +280,20 @@ final class SimulatedClient {
 
     private func read(_ line: [UInt8]) {
         guard let message = try? DataItem(parsing: line) else {
-            return record.expect(false, "\(number) gets what is no JSON")
+            return record.expect(false, "client \(number) reads invalid JSON")
         }
         if case .array(let messages) = message { messages.forEach(take) } else { take(message) }
     }
 
     private func take(_ message: DataItem) {
-        guard case .object(let answer) = message else { return record.expect(false, "\(number) gets no object") }
+        guard case .object(let answer) = message else { return record.expect(false, "\(number) reads a non-object") }
         let id = answer["id"].flatMap(Int.init(dataItem:))
         if let method = answer["method"].flatMap(String.init(dataItem:)) { return takeCall(method, answer, id) }
         guard let id else {
             return takeWithoutID(answer)
         }
         guard let request = owed.removeValue(forKey: id) else {
-            return record.expect(false, "\(number) is answered \(id), which it is not owed")
+            return record.expect(false, "client \(number) gets an answer to \(id), which is not outstanding")
         }
         let reason = reason(of: answer)
         record.note("\(number) is answered \(id) \(reason ?? "well")")
@@ -317,7 +317,7 @@ final class SimulatedClient {
     private func takeWithoutID(_ answer: DataObject) {
         isRefused = reason(of: answer) == "limit"
         guard !isRefused else { return }
-        record.expect(owedNulls > 0, "\(number) is told of a fault that it did not make")
+        record.expect(owedNulls > 0, "client \(number) gets an error without a cause")
         owedNulls -= 1
         account.refused(0, because: "")
     }
@@ -353,7 +353,7 @@ final class SimulatedClient {
             if isOrdered { inOrder(id) }
         case .trackMany(let count):
             guard case .array(let ids)? = result["ids"] else { return record.expect(false, "no ids") }
-            record.expect(ids.count == count, "\(number) is told \(ids.count) of \(count) ids")
+            record.expect(ids.count == count, "client \(number) gets \(ids.count) of \(count) ids")
             if result["unrouted"].flatMap(Int.init(dataItem:)) == count { return unrouted() }
             for end in ["first_seq", "last_seq"] { isSafe(sequenceNumber(result, end)) }
         case .purge:
@@ -379,7 +379,7 @@ final class SimulatedClient {
     /// Checks that an acknowledged event is stored.
     private func isSafe(_ sequenceNumber: SequenceNumber?) {
         let isSafe = sequenceNumber.map(events.ledger.maySayAcknowledged) ?? false
-        record.expect(isSafe, "\(number) has \(String(describing: sequenceNumber)) acknowledged, which is not safe")
+        record.expect(isSafe, "\(number) gets an ack of \(String(describing: sequenceNumber)), which is not stored")
     }
 
     /// Checks that an id always has the same sequence number.
@@ -394,11 +394,11 @@ final class SimulatedClient {
 
     /// Checks that an unrouted event is possible: all dispatchers may have been removed (Behaviour P3).
     private func unrouted() {
-        record.expect(events.ledger.mayBeUnrouted, "an event is wanted by nobody")
+        record.expect(events.ledger.mayBeUnrouted, "an event is unrouted, though a dispatcher exists")
     }
 
     private func inOrder(_ id: Int) {
-        record.expect(id > lastAcknowledged, "\(number) has \(id) acknowledged behind \(lastAcknowledged)")
+        record.expect(id > lastAcknowledged, "\(number) gets the ack of \(id) after that of \(lastAcknowledged)")
         lastAcknowledged = id
     }
 }

@@ -42,13 +42,13 @@ final class WatchAccount {
     /// - Parameter isWhole: True if a dispatcher existed all the time, so that its counters never restart.
     /// - Returns: A description of an error in the notification, or nil.
     func take(_ topic: WatchTopic, _ params: DataObject, isWhole: (String) -> Bool) -> String? {
-        guard topics.contains(topic) else { return "what it did not ask for" }
+        guard topics.contains(topic) else { return "a topic that was not requested" }
         let isFirst = begun.insert(topic).inserted
         switch topic {
         case .dispatchers:
             let former = known.dispatchers
             let complaint = take(params, isFirst, \.dispatchers, "dispatchers")
-            return complaint ?? shrunk(former, isWhole).map { "that the \($0) are fewer than before" }
+            return complaint ?? shrunk(former, isWhole).map { "the counter \($0) has decreased" }
         case .barriers: return take(params, isFirst, \.barriers, "barriers")
         case .outcomes: return takeOutcomes(params, isFirst, isWhole)
         case .clients: return takeClients(params)

@@ -70,7 +70,7 @@ final class WatchClients: Actor, Duty {
         case .refused(let reason, _):
             record.count(.watchRefused)
             let isSo = reason == "limit" && others >= Watches.mostPerSession
-            record.expect(isSo, "\(account.client.number) may not watch: \(reason)")
+            record.expect(isSo, "client \(account.client.number): watch refused: \(reason)")
         }
     }
 
@@ -115,10 +115,10 @@ final class WatchClients: Actor, Duty {
 
     func came(_ method: String, _ params: DataObject, id: Int?, to client: SimulatedClient) {
         guard let (watch, topic) = watchAndTopic(params, client) else { return }
-        record.note("\(client.number) is told of \(topic.rawValue)")
-        record.expect(!watch.hasEnded, "\(client.number) is told of \(topic.rawValue) by a watch that has ended")
+        record.note("client \(client.number) is notified of \(topic.rawValue)")
+        record.expect(!watch.hasEnded, "client \(client.number): an ended watch reports \(topic.rawValue)")
         let complaint = watch.take(topic, params, isWhole: isWhole)
-        record.expect(complaint == nil, "\(client.number) is told \(complaint ?? "")")
+        record.expect(complaint == nil, "wrong notification to client \(client.number): \(complaint ?? "")")
         if params.getArray(key: "removed", of: String.self)?.isEmpty == false { record.count(.removalReported) }
     }
 
@@ -127,7 +127,7 @@ final class WatchClients: Actor, Duty {
         let watch = watches.first { $0.client === client && $0.id == name && name != nil }
         let topic = params.get(key: "topic", as: String.self).flatMap(WatchTopic.init)
         if let watch, let topic { return (watch, topic) }
-        record.expect(false, "\(client.number) is told of something by \(name ?? "no watch"), which is not its own")
+        record.expect(false, "client \(client.number) is notified by \(name ?? "no watch"), not its own watch")
         return nil
     }
 
@@ -149,13 +149,13 @@ final class WatchClients: Actor, Duty {
     }
 
     private func written(_ params: DataObject, to client: SimulatedClient, isBlocked: Bool) {
-        record.expect(!isBlocked, "\(client.number) is told more, and has not taken what it was told")
+        record.expect(!isBlocked, "client \(client.number) is notified while it has unsent output")
         let name = params.get(key: "watch", as: String.self)
         guard let topic = params.get(key: "topic", as: String.self).flatMap(WatchTopic.init),
             let watch = watches.first(where: { $0.client === client && $0.id == name })
         else { return }
         let isTime = watch.written(topic, at: scheduler.now)
-        record.expect(isTime, "\(client.number) is told of \(topic.rawValue) twice at once")
+        record.expect(isTime, "client \(client.number): \(topic.rawValue) is sent twice at once")
     }
 
     // MARK: Checks of the state
@@ -165,7 +165,7 @@ final class WatchClients: Actor, Duty {
         guard let watch = pick(), watch.client.connection.room == .max, watch.client.connection.outputBytes == 0
         else { return }
         if watch.topics.contains(.barriers) { nature.isUnseen = false }
-        record.note("\(watch.client.number) looks whether it knows all")
+        record.note("client \(watch.client.number) compares its watched state")
         if watch.topics.contains(.dispatchers) { expectToKnowStates(watch) }
         expectToKnow(watch)
         if watch.isOn { record.count(.watcherKnows) }
@@ -193,7 +193,7 @@ final class WatchClients: Actor, Duty {
             unknown = watch.unknown(of: WatchedState(service), isWhole: isWhole)
             if unknown == nil { return }
         }
-        record.expect(false, "\(watch.client.number) is not told of \(unknown ?? "")")
+        record.expect(false, "client \(watch.client.number) is not notified of \(unknown ?? "")")
     }
 
     // MARK: End of the run

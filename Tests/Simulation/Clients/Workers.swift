@@ -85,7 +85,7 @@ final class Workers: Actor, Duty {
         (worker.wants, worker.hasLeft) = (true, false)
         client.ask(
             "dispatcher.subscribe", #"{"id":"\#(side.lane.id)","credit":\#(credit),"limit":\#(mostEvents)}"#,
-            .answered { [record] in record.expect($0.isResult, "\(client.number) may not subscribe: \($0)") })
+            .answered { [record] in record.expect($0.isResult, "\(client.number): subscription refused: \($0)") })
     }
 
     private func unsubscribe() {
@@ -104,7 +104,7 @@ final class Workers: Actor, Duty {
         worker.hasLeft = true
         // The daemon does not wait for a client that has finished sending.
         let isWaited = worker.client.isTalking && worker.loans.contains(where: side.isWaited)
-        record.expect(!isWaited, "\(worker.client.number) is let go, and has something in hand")
+        record.expect(!isWaited, "\(worker.client.number) is unsubscribed with batches in flight")
     }
 
     /// Disconnects a worker with unanswered batches.
@@ -140,11 +140,11 @@ final class Workers: Actor, Duty {
     func came(_ method: String, _ params: DataObject, id: Int?, to client: SimulatedClient) {
         let loan = id.flatMap { Loan(params, client: client.number, request: $0, readAt: scheduler.now) }
         guard let loan, let worker = workers.first(where: { $0.client === client }) else {
-            return record.expect(false, "\(client.number) gets a batch, and does not work")
+            return record.expect(false, "\(client.number) gets a batch without a subscription")
         }
         worker.loans.append(loan)
         record.note("\(client.number) is given \(loan.ids)")
-        record.expect(!worker.hasLeft, "\(client.number) gets a batch after it has left")
+        record.expect(!worker.hasLeft, "\(client.number) gets a batch after it unsubscribed")
         record.expect(loan.ids.count <= worker.mostEvents, "\(client.number) gets \(loan.ids.count) events")
         let count = worker.loans.count { !$0.isForgotten }
         record.expect(count <= worker.credit, "\(client.number) gets \(count) batches at once")

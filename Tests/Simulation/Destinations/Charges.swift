@@ -27,7 +27,7 @@ struct Charges {
     mutating func expect(_ event: Batch.Event) {
         let (number, reported) = (event.sequenceNumber, event.attempt)
         let isOverdue = overdue.contains(number) && !lane.isPatchy
-        record.expect(!isOverdue, "\(lane.id) gets \(number), which was tried for too long")
+        record.expect(!isOverdue, "\(lane.id) gets \(number), which exceeded its maximum retry age")
         perhapsDead.remove(number)
         overdue.remove(number)
         let due = attempts[number, default: 0] + 1
@@ -88,7 +88,7 @@ struct Charges {
 
     /// Records that the daemon dead-lettered an event for its age.
     func agedOut(_ number: SequenceNumber) {
-        record.expect(perhapsDead.contains(number), "\(lane.id) gives \(number) up for its age, before that is over")
+        record.expect(perhapsDead.contains(number), "\(lane.id) dead-letters \(number) before its maximum retry age")
         record.count(overdue.contains(number) ? .triedTooLong : .triedForLong)
         lane.died(number)
     }

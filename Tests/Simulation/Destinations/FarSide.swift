@@ -137,11 +137,11 @@ final class FarSide: Sender {
     func send(_ batch: Batch, then: @escaping (SendResult) -> Void) {
         record.note("\(id) gets \(batch.events.map(\.sequenceNumber))")
         record.expect(!isPaused && !isOffline, "\(id) gets a batch although the dispatcher is blocked")
-        record.expect(!isGone, "\(id) gets a batch, and was removed")
-        record.expect(!isHeld, "\(id) gets a batch, and refused the dispatcher")
-        record.expect(closing() == nil, "\(id) gets a batch, and \(closing() ?? "") is closed")
+        record.expect(!isGone, "\(id) gets a batch after its removal")
+        record.expect(!isHeld, "\(id) gets a batch after it refused the dispatcher")
+        record.expect(closing() == nil, "\(id) gets a batch while \(closing() ?? "") is closed")
         record.expect(batch.events.count <= terms.dispatchLimit, "\(id) gets a batch of \(batch.events.count)")
-        record.expect(waiting.count < terms.inFlight, "\(id) gets a batch more than it takes at once")
+        record.expect(waiting.count < terms.inFlight, "\(id) gets more batches in flight than allowed")
         for event in batch.events { take(event) }
         inspect(batch)
         key?.sent(batch)
@@ -169,7 +169,7 @@ final class FarSide: Sender {
         record.expect(inFlight.insert(number).inserted, "\(id) gets \(number) twice at once")
         let first = lane.deadLetters.first(number)
         let isOne = numbers[event.id] == nil || numbers[event.id] == first || !hasUniqueIDs
-        record.expect(isOne, "\(id) gets \(event.id) as two events")
+        record.expect(isOne, "\(id) gets two events with id \(event.id)")
         numbers[event.id] = first
     }
 

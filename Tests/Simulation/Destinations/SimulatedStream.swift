@@ -41,7 +41,7 @@ final class SimulatedStream: MessagePublisher, @unchecked Sendable {
 
     func publish(_ flight: Int) {
         guard let link, let batch = link.batch(of: flight) else {
-            return record.expect(false, "what goes out is no batch")
+            return record.expect(false, "an unknown batch is published")
         }
         let known = flights.firstIndex { $0.number == flight }
         let index = known ?? flights.count
@@ -70,7 +70,7 @@ final class SimulatedStream: MessagePublisher, @unchecked Sendable {
         guard let link, !indexes.isEmpty else { return }
         let index = record.pick(indexes)
         let message = flights[index].ready.removeFirst()
-        record.expect(link.batch(of: message.flight) != nil, "a batch is over, and nobody was told")
+        record.expect(link.batch(of: message.flight) != nil, "a batch ended without a report")
         messages.append(message)
         // Sometimes libnats rejects the message.
         if record.oneIn(20) { report(message, .retry(cause: "not taken", charged: false)) }
@@ -102,7 +102,7 @@ final class SimulatedStream: MessagePublisher, @unchecked Sendable {
         answer.outcome = outcome
         link?.answer(message, answer)
         let isOver = flights.contains { $0.number == message.flight && !$0.said.contains(nil) }
-        record.expect(!isOver, "the stream has answered for a batch, which is still in flight")
+        record.expect(!isOver, "a batch is still in flight after all its answers")
     }
 
     /// Loses the connection: published messages get no outcome, or a late one.

@@ -65,9 +65,9 @@ final class StreamSide: SenderWitness {
     func began(_ batch: Batch) {
         let numbers = batch.events.map(\.sequenceNumber)
         record.note("\(lane.id) publishes \(numbers)")
-        record.expect(closing() == nil, "\(lane.id) publishes \(numbers), and \(closing() ?? "") is closed")
+        record.expect(closing() == nil, "\(lane.id) publishes \(numbers) while \(closing() ?? "") is closed")
         record.expect(numbers.count <= terms.dispatchLimit, "\(lane.id) publishes a batch of \(numbers.count)")
-        record.expect(begun.count < terms.inFlight, "\(lane.id) publishes more batches at once than it may")
+        record.expect(begun.count < terms.inFlight, "\(lane.id) exceeds its limit of batches in flight")
         for event in batch.events {
             lane.taken(event.sequenceNumber)
             charges.expect(event)
@@ -88,7 +88,7 @@ final class StreamSide: SenderWitness {
         let said = stream.end(batch)
         if result != .interrupted {
             let words = outcomes(of: batch, result).map(Word.init)
-            record.expect(words == said.map(Word.init), "\(lane.id) has \(words), and the stream said \(said)")
+            record.expect(words == said.map(Word.init), "\(lane.id) has outcomes \(words), not \(said)")
             if Set(words).count > 1 { record.count(.streamInParts) }
             for (event, outcome) in zip(batch.events, said) {
                 charges.account(event.sequenceNumber, outcome, at: scheduler.now)

@@ -67,19 +67,19 @@ final class WorkSide: SenderWitness {
     func began(_ batch: Batch) {
         let numbers = batch.events.map(\.sequenceNumber)
         record.note("\(lane.id) gives \(numbers)")
-        record.expect(closing() == nil, "\(lane.id) gives \(numbers), and \(closing() ?? "") is closed")
-        record.expect(numbers.count <= terms.dispatchLimit, "\(lane.id) gives a batch of \(numbers.count)")
+        record.expect(closing() == nil, "\(lane.id) sends \(numbers) while \(closing() ?? "") is closed")
+        record.expect(numbers.count <= terms.dispatchLimit, "\(lane.id) sends a batch of \(numbers.count)")
         let bounds = numbers.compactMap { shares[$0] }
         let isHalf = bounds.count == numbers.count && numbers.count <= bounds.min() ?? 0
         record.expect(
-            bounds.isEmpty || isHalf, "\(lane.id) gives \(numbers), whose workers were lost in larger batches")
-        record.expect(jobs.count < terms.inFlight, "\(lane.id) gives more batches at once than it may")
-        record.expect(jobs.count < mostAtOnce(), "\(lane.id) gives more than its workers take")
+            bounds.isEmpty || isHalf, "\(lane.id) sends \(numbers) again without halving the batch")
+        record.expect(jobs.count < terms.inFlight, "\(lane.id) exceeds its limit of batches in flight")
+        record.expect(jobs.count < mostAtOnce(), "\(lane.id) exceeds the credit of its workers")
         for event in batch.events {
             lane.taken(event.sequenceNumber)
             charges.expect(event)
             let isThere = jobs.contains { $0.batch.events.contains { $0.sequenceNumber == event.sequenceNumber } }
-            record.expect(!isThere, "\(lane.id) gives \(event.sequenceNumber) twice at once")
+            record.expect(!isThere, "\(lane.id) sends \(event.sequenceNumber) twice at once")
         }
         let complaint = order.complaint(
             of: batch.events, unfinished: lost() == 0 ? lane.waiting.subtracting(lane.damaged()) : [])
@@ -106,11 +106,11 @@ final class WorkSide: SenderWitness {
             settle(job, outcomes)
         case .lost(let cause):
             let isDue = scheduler.now >= job.begin + terms.lease || departed() > 0
-            record.expect(isDue, "\(lane.id) has a batch back without need: \(cause)")
+            record.expect(isDue, "\(lane.id) retries a batch without need: \(cause)")
             lose(job)
         case .interrupted: break
         case .partlyRejected, .refused, .noAnswer, .returned, .unsendable:
-            record.expect(false, "\(lane.id) has \(result) of a worker")
+            record.expect(false, "\(lane.id) gets \(result) from a worker")
         }
     }
 
@@ -132,7 +132,7 @@ final class WorkSide: SenderWitness {
         for number in numbers { (losses[number], shares[number]) = (nil, nil) }
         guard let loan = job.loans.last(where: { $0.answer == words && counts($0, job) }) else {
             return record.expect(
-                false, "\(lane.id) has \(words) of \(numbers), which no worker answered in its time")
+                false, "\(lane.id) has \(words) of \(numbers), which no worker answered in time")
         }
         let answered = job.batch.events.filter { loan.ids.contains($0.plainId) }
         for (event, outcome) in zip(answered, outcomes) {
@@ -152,7 +152,7 @@ final class WorkSide: SenderWitness {
         loan.mayHaveEnded = ended.contains { isAll(loan, of: $0) }
         guard let index = jobs.firstIndex(where: { isAll(loan, of: $0) }) else { return }
         let events = jobs[index].batch.events
-        record.expect(events.map(\.plainId) == loan.ids, "\(lane.id) gives \(loan.ids) as another batch")
+        record.expect(events.map(\.plainId) == loan.ids, "\(lane.id) sends \(loan.ids) with other events")
         if events.contains(where: { losses[$0.sequenceNumber] != nil }) { record.count(.workTakenOver) }
         jobs[index].loans.append(loan)
     }

@@ -140,7 +140,7 @@ final class Fillers: Actor {
             client.connection.deliver(most: 5_000)
             for _ in 0..<10 where !client.isContent { world.goOn(lettingTimePass: true) }
             record.expect(client.isContent, "an event is not answered on a small disk")
-            record.expect(refusals == before, "all is delivered, and there is no room for an event")
+            record.expect(refusals == before, "all is delivered, but there is no room for an event")
         }
     }
 

@@ -159,7 +159,7 @@ final class Rot {
     func found(_ warnings: [String]) {
         missing = 0
         let isReported = warnings.allSatisfy { $0.contains(" are damaged and are ignored") }
-        record.expect(isReported && (warnings.isEmpty || strikes > 0), "the store is not what it was: \(warnings)")
+        record.expect(isReported && (warnings.isEmpty || strikes > 0), "wrong warnings of the store: \(warnings)")
         if !warnings.isEmpty { record.count(.frameLeftOut) }
     }
 
@@ -177,11 +177,11 @@ final class Rot {
         for event in batch.events {
             guard let values = values[event.sequenceNumber] else { continue }
             guard case .object(let members)? = try? DataItem(parsing: Array(batch.body[event.range])) else {
-                return record.insist(false, "\(lane) gets \(event.sequenceNumber), which is no event")
+                return record.insist(false, "\(lane) gets \(event.sequenceNumber), which is malformed")
             }
             let number = Content(members)?.number
             let isSo = values.contains { $0.number == number }
-            record.insist(isSo, "\(lane) gets \(event.sequenceNumber) as \(members), and that was never tracked")
+            record.insist(isSo, "\(lane) gets \(event.sequenceNumber) as \(members), which was never tracked")
         }
     }
 

@@ -49,7 +49,7 @@ final class SimulatedStoreExecutor: StoreExecutor {
         let names = disk.whileWell { try? disk.list(options.logDirectory) } ?? []
         let stray = Set(names.filter { $0.hasSuffix(".log") }.map { options.logDirectory + "/" + $0 })
             .subtracting(used.map { log.files.path($0.number) })
-        record.expect(stray.isEmpty, "a start leaves \(stray.sorted())")
+        record.expect(stray.isEmpty, "a start leaves unneeded files: \(stray.sorted())")
     }
 
     func put(_ job: StoreJob) {

@@ -77,7 +77,7 @@ final class KeeperBook {
 
     func knows(_ index: Int, _ number: SequenceNumber) {
         let known = events[index].number
-        record.insist(known ?? number == number, "an event is \(known ?? 0), and \(number) as well")
+        record.insist(known ?? number == number, "an event has two numbers: \(known ?? 0), \(number)")
         events[index].number = number
     }
 
@@ -108,7 +108,7 @@ final class KeeperBook {
         guard !numbers.isEmpty else { return }
         record.count(.erasureContinued)
         for index in events.indices where events[index].number.map(numbers.contains) == true {
-            record.insist(events[index].erasure != .none, "\(events[index].number ?? 0) is erased, and nobody asked")
+            record.insist(events[index].erasure != .none, "\(events[index].number ?? 0) is erased without a request")
             events[index].erasure = .certain
         }
     }

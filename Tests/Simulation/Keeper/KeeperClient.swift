@@ -104,14 +104,14 @@ final class KeeperClient {
     private func take(_ answer: Answer, _ lane: KeeperLane, complaint: (SequenceNumber) -> String?) {
         guard case .result(let result) = answer else {
             guard case .refused(let reason, _) = answer else { return }
-            record.insist(reason != "not_found" || book.keptBehind != 0, "a rewind is refused, and everything is kept")
+            record.insist(reason != "not_found" || book.keptBehind != 0, "a rewind is refused, but all events are kept")
             if reason == "not_found" { record.count(.rewindRefused) }
             return lane.notRewound(isCertain: reason != "storage")
         }
         let first = SequenceNumber(result.get(key: "first_seq", as: Int.self) ?? 0)
         let (isComplete, events) = (result.get(key: "complete") ?? false, result.get(key: "events") ?? -1)
         if let right = complaint(first) { record.insist(false, "\(lane.id) is rewound to \(first), not \(right)") }
-        record.insist(isComplete || book.keptBehind != 0, "a rewind is not complete, and everything is kept")
+        record.insist(isComplete || book.keptBehind != 0, "a rewind is incomplete, but all events are kept")
         record.note("\(lane.id) is rewound to \(first), \(events) events, complete: \(isComplete)")
         lane.rewound(to: first, events: events, isComplete: isComplete)
     }
@@ -146,7 +146,7 @@ final class KeeperClient {
         guard case .result(let result) = answer, let events: Int = result.get(key: "events") else { return }
         let most = book.possible(of: user)
         record.insist(
-            (least...max(least, most)).contains(events), "\(events) events are told erased, not \(least) to \(most)")
+            (least...max(least, most)).contains(events), "\(events) events reported erased, not \(least) to \(most)")
     }
 
     /// Checks that no file has bytes of an erased event.
@@ -179,7 +179,7 @@ final class KeeperClient {
             record.count(.keyAlone)
             history.keys.only = key
             let shown = history.platter.marks.sorted()
-            record.insist(shown.isEmpty, "files show \(shown.map { book[$0].number ?? 0 }), and all is encrypted")
+            record.insist(shown.isEmpty, "files show \(shown.map { book[$0].number ?? 0 }), but all must be encrypted")
         }
     }
 

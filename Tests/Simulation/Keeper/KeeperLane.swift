@@ -52,10 +52,10 @@ final class KeeperLane {
     private func check(_ event: KeeperSide.Event, _ before: Set<Int>) {
         let (index, known) = (event.index, book[event.index])
         let mayBeAgain = asked.map { event.number >= $0 } ?? false
-        record.insist(known.lanes.contains(id), "\(id) gets \(event.number), which is not for it")
+        record.insist(known.lanes.contains(id), "\(id) gets \(event.number), which is not routed to it")
         record.insist(known.erasure != .certain, "\(id) gets \(event.number), which is erased")
         record.insist(
-            !isSettled(index) || mayBeAgain, "\(id) gets \(event.number) again, and no rewind has made it pending")
+            !isSettled(index) || mayBeAgain, "\(id) gets \(event.number) again without a rewind")
         if let key = known.key {
             let early = due.first { other in
                 let other = (index: other, event: book[other])
@@ -66,7 +66,7 @@ final class KeeperLane {
                 early == nil, "\(id) gets \(event.number) of \(key) before \(early.flatMap { book[$0].number } ?? 0)")
         }
         if again.contains(index) {
-            record.insist(event.isReplayed, "\(id) gets \(event.number) by a rewind, and it does not say so")
+            record.insist(event.isReplayed, "\(id) gets \(event.number) by a rewind, not marked as replayed")
             record.count(.replayed)
         }
         if asked != nil, event.isReplayed { early.insert(index) }
@@ -74,7 +74,7 @@ final class KeeperLane {
             record.insist(event.attempt == 1, "\(id) gets \(event.number) by a rewind as attempt \(event.attempt)")
         }
         if index >= fresh, asked == nil {
-            record.insist(!event.isReplayed, "\(id) gets \(event.number) as replayed, and nothing was rewound since")
+            record.insist(!event.isReplayed, "\(id) gets \(event.number) as replayed without a rewind")
         }
     }
 
@@ -106,7 +106,7 @@ final class KeeperLane {
         let perhaps = settled.union(open.filter(meant)).count + book.unacknowledged(for: id)
         record.insist(
             (certain.count...max(certain.count, perhaps)).contains(events),
-            "\(id) is told to get \(events) again from \(first) on, not \(certain.count) to \(perhaps)")
+            "a rewind of \(id) to \(first) reports \(events) events, not \(certain.count) to \(perhaps)")
         (due, open) = (due.union(certain), open.union(settled.subtracting(certain)))
         if isComplete {
             let forgotten = open.filter {

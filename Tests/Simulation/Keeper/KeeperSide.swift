@@ -32,7 +32,7 @@ final class KeeperSide: Sender {
     func send(_ batch: Batch, then: @escaping (SendResult) -> Void) {
         let events = read(batch.body)
         record.insist(
-            events.map(\.number) == batch.events.map(\.sequenceNumber), "\(lane.id) gets another body than events")
+            events.map(\.number) == batch.events.map(\.sequenceNumber), "\(lane.id) gets a body of other events")
         record.note("\(lane.id) gets \(events.map { "\($0.number)\($0.isReplayed ? " again" : "")" })")
         for event in events { book.knows(event.index, event.number) }
         lane.sent(events)

@@ -50,13 +50,13 @@ final class DeadLetterOperator {
             let reported = Set(keys)
             // A dead letter with a damaged record is listed without its event.
             guard !book.mayRot else { return }
-            record.expect(reported.count == keys.count, "letters are listed twice: \(keys)")
+            record.expect(reported.count == keys.count, "dead letters are listed twice: \(keys)")
             // Earlier requests may have been carried out meanwhile.
             let missing = before.intersection(book.written).subtracting(book.forgotten).subtracting(reported)
                 .filter { !isDropped($0.lane) }
-            record.expect(missing.isEmpty, "\(missing) are letters, and not listed")
+            record.expect(missing.isEmpty, "dead letters \(missing) are not listed")
             let strange = reported.filter { !book.isKnown($0) }
-            record.expect(strange.isEmpty, "\(strange) are listed, and are no letters")
+            record.expect(strange.isEmpty, "\(strange) are listed but are no dead letters")
             if !reported.isEmpty { record.count(.deadLettersListed) }
         }
     }
@@ -73,7 +73,7 @@ final class DeadLetterOperator {
         connection.ask("dead_letters.requeue", which) { [self] result in
             guard let count = result?["count"].flatMap(Int.init(dataItem:)) else { return }
             record.expect(
-                count == book.requeued - before, "\(count) are told requeued, and \(book.requeued - before) are")
+                count == book.requeued - before, "\(count) are reported as requeued, not \(book.requeued - before)")
         }
     }
 
@@ -82,7 +82,7 @@ final class DeadLetterOperator {
         connection.ask("dead_letters.purge", which) { [self] result in
             guard let count = result?["count"].flatMap(Int.init(dataItem:)) else { return }
             let there = book.purged - before
-            record.expect(there <= count, "\(count) letters are told deleted, and \(there) are")
+            record.expect(there <= count, "\(count) dead letters are reported as deleted, not \(there)")
         }
     }
 }

@@ -36,7 +36,7 @@ final class Operator: Actor {
         for side in sides where side.isResumeKept {
             let barrier = service.gate.barrierSummaries.first { $0.identity.id == "ManualBarrier:\(side.id)" }
             let isOpen = barrier?.states.allSatisfy { $0.state == .open } ?? true
-            record.expect(isOpen, "\(side.id) was resumed, and a restart has it paused")
+            record.expect(isOpen, "\(side.id) was resumed, but is paused after a restart")
         }
         if isCalm { calmDown() }
     }

@@ -28,10 +28,10 @@ final class SettingsOperator {
 
     func lifeBegan(_ service: Service) {
         self.service = service
-        record.expect(file?.wasSound ?? true, "a daemon starts with a file that is wrong")
+        record.expect(file?.wasSound ?? true, "a daemon starts with an invalid file")
         let programmatic = service.control.layers[.programmatic]
         let isFound = kept.begin(with: { scene.settings.patched(with: $0) == programmatic })
-        record.expect(isFound, "a daemon begins with settings that nobody set to be kept, or without some")
+        record.expect(isFound, "a daemon starts with wrong persisted settings")
         if kept.present != [:] { record.count(.settingsKept) }
         expected = scene.settings.patched(with: kept.present)
     }
@@ -66,9 +66,9 @@ final class SettingsOperator {
         if record.oneIn(2) { file?.edit() }
         connection.ask("config.reload", "{}") { [self] result in
             let isSound = file?.wasSound ?? true
-            record.expect((result != nil) == isSound, "a file that is \(isSound ? "sound" : "wrong") is not told so")
+            record.expect((result != nil) == isSound, "file refused: \(isSound), wrongly")
             let layer = service?.control.layers[.file] ?? [:]
-            record.expect(layer == file?.inForce ?? [:], "what is in force is not what the file said")
+            record.expect(layer == file?.inForce ?? [:], "the settings in force differ from the file")
         }
     }
 

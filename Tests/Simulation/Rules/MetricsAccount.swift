@@ -51,8 +51,8 @@ struct MetricsAccount {
     /// Checks that the metrics agree with each other and with the state of the service.
     func check(_ service: Service, _ record: Record) {
         let gate = service.gate
-        record.expect(events == gate.counts.all, "the metrics have other counters than status")
-        record.expect(whole("headgate_store_events") == gate.stored.events, "the metrics have other events stored")
+        record.expect(events == gate.counts.all, "the counters in metrics and status differ")
+        record.expect(whole("headgate_store_events") == gate.stored.events, "the metrics report a wrong store size")
         for summary in gate.dispatcherSummaries {
             check(summary, inFlight: gate.dispatchers[summary.id]?.batchesInFlight ?? 0, record)
         }
@@ -65,9 +65,9 @@ struct MetricsAccount {
     private func check(_ summary: DispatcherSummary, inFlight: Int, _ record: Record) {
         let id = summary.id
         func reported(_ name: String) -> Int? { whole("headgate_dispatcher_" + name, [id]) }
-        record.expect(dispatcher(id) == summary.counters, "\(id): the metrics have other counters")
-        record.expect(reported("pending") == summary.pending, "\(id): the metrics have another number that waits")
-        record.expect(reported("in_flight") == summary.inFlight, "\(id): the metrics have another number in flight")
+        record.expect(dispatcher(id) == summary.counters, "\(id): the counters in the metrics are wrong")
+        record.expect(reported("pending") == summary.pending, "\(id): pending is wrong in the metrics")
+        record.expect(reported("in_flight") == summary.inFlight, "\(id): in_flight is wrong in the metrics")
         let timed = whole("headgate_delivery_seconds", [id], "count")
         record.expect(timed == summary.counters[.sent], "\(id): \(timed ?? -1) deliveries are timed")
         let attempts = AttemptOutcome.allCases.reduce(0) {
@@ -79,8 +79,8 @@ struct MetricsAccount {
             "\(id): \(attempts) attempts of \(batches) batches, \(inFlight) in flight")
         let closed = (samples["headgate_barrier_closed"] ?? [:]).filter { $0.key.last == id && $0.value.isClosed }
         let isOpen = reported("open") == 1
-        record.expect(isOpen || !closed.isEmpty, "\(id) is held, and no barrier is closed")
-        record.expect(isOpen == summary.isOpen, "\(id): the metrics have another state")
+        record.expect(isOpen || !closed.isEmpty, "\(id) is blocked, but no barrier is closed")
+        record.expect(isOpen == summary.isOpen, "\(id): the state in the metrics is wrong")
     }
 
     private func checkBuckets(of name: String, _ labels: [String], _ sample: DataItem, _ record: Record) {

@@ -55,7 +55,7 @@ final class RuleAccount {
     func stored(_ event: StoredEvent, for lanes: Set<String>, isRequeued: Bool) {
         guard case .object(let members)? = try? DataItem(parsing: event.json(attempt: 1)),
             let content = Content(members)
-        else { return record.expect(false, "\(event.sequenceNumber) is no event") }
+        else { return record.expect(false, "event \(event.sequenceNumber) is malformed") }
         stored[event.sequenceNumber] = content
         guard !isRequeued else { return }
         let isNarrowed = members.get(key: "data", as: DataObject.self)?["only"] != nil
@@ -63,7 +63,7 @@ final class RuleAccount {
         let fits = possible.contains { book in
             book.stored(sent) == content && isRoute(lanes, of: content, by: book, isNarrowed: isNarrowed)
         }
-        record.expect(fits, "\(event.sequenceNumber) is stored as \(content) for \(lanes.sorted()), by no rule")
+        record.expect(fits, "\(event.sequenceNumber) is stored as \(content) for \(lanes.sorted()) against the rules")
         if !content.trail.isEmpty { record.count(.changedBeforeStore) }
         if !lanes.contains("a") { record.count(.ruledOut) }
     }
@@ -90,12 +90,12 @@ final class RuleAccount {
             let (number, json) = (event.sequenceNumber, Array(batch.body[event.range]))
             guard let stored = stored[number] else { continue }
             guard case .object(let members)? = try? DataItem(parsing: json), let content = Content(members) else {
-                return record.expect(false, "\(lane) gets \(number), which is no event")
+                return record.expect(false, "\(lane) gets \(number), which is malformed")
             }
             let fits = current.contains { $0.sent(stored, to: lane) == content }
-            record.expect(fits, "\(lane) gets \(number) as \(content), stored as \(stored), by no rule")
+            record.expect(fits, "\(lane) gets \(number) as \(content), not by the rules from \(stored)")
             let isWhole = json.contains(RuleAccount.raw)
-            record.expect(isWhole, "\(lane) gets \(number), and not as it was sent")
+            record.expect(isWhole, "\(lane) gets \(number) with changed content")
             if content != stored { record.count(.changedBeforeSending) }
         }
     }
@@ -111,7 +111,7 @@ final class RuleAccount {
         record.count(.droppedBeforeSending)
         droppedBehind += 1
         let isMeant = stored[number].map { stored in current.contains { $0.sent(stored, to: dispatcher) == nil } }
-        record.expect(isMeant ?? true, "\(number) is dropped for \(dispatcher), by no rule")
+        record.expect(isMeant ?? true, "\(number) is dropped for \(dispatcher) against the rules")
         lane(dispatcher).dropped(number)
     }
 

@@ -102,10 +102,10 @@ final class SlowSyncs: Actor, Duty {
             method, params,
             .answered { [record] answer in
                 isAnswered = true
-                record.expect(answer.isResult, "\(client.number) may not \(method): \(answer)")
+                record.expect(answer.isResult, "client \(client.number): \(method) was refused: \(answer)")
             })
         for _ in 0..<4 where !isAnswered { takeTurn(client) }
-        record.expect(isAnswered || !client.isTalking, "\(client.number) waits with \(method) for the disk")
+        record.expect(isAnswered || !client.isTalking, "client \(client.number): \(method) waits for the disk")
     }
 
     private func takeTurn(_ client: SimulatedClient) {
@@ -139,7 +139,7 @@ final class SlowSyncs: Actor, Duty {
         let summary = service?.gate.dispatcherSummaries.first { $0.id == side.id }
         guard let summary, summary.isOpen, !side.hasWaiting, !world.store.isReading else { return }
         let left = summary.pending + summary.inFlight
-        record.expect(left == 0, "\(side.id) waits with \(left) events for the disk")
+        record.expect(left == 0, "\(side.id): \(left) events wait for the disk")
     }
 
     // MARK: End of the run

@@ -139,8 +139,8 @@ struct StoreBook {
             let offer = Offer(record: event.record, route: event.route)
             let isOffered =
                 isLax ? offers[event.sequenceNumber]?.contains(offer) : events[event.sequenceNumber]?.mayBe(offer)
-            record.insist(isOffered == true, "\(event.sequenceNumber) is not what was offered")
-            record.insist(event.sequenceNumber > last, "\(event.sequenceNumber) comes behind \(last)")
+            record.insist(isOffered == true, "\(event.sequenceNumber) differs from the event offered")
+            record.insist(event.sequenceNumber > last, "\(event.sequenceNumber) was read after \(last)")
             last = event.sequenceNumber
         }
     }
@@ -151,9 +151,9 @@ struct StoreBook {
             let key = DeadLetterKey(stored)
             record.insist(
                 deadLetters[key]?.mayBe(stored.deadLetter) == true,
-                "the letter \(stored.number), of \(key.number), is not one that was put aside")
+                "dead letter \(stored.number), of \(key.number), was never written")
             let known = deadLetterNumbers[stored.number]
-            record.insist(known == nil || known == key, "the number \(stored.number) is given to another letter")
+            record.insist(known == nil || known == key, "dead letter number \(stored.number) was reused")
         }
         learn(found)
     }
@@ -184,10 +184,10 @@ struct StoreBook {
             // Only the newest events may be lost.
             let first = missing.min() ?? .max
             let behind = found.filter { $0 > first && events[$0]?.isThere == true }
-            record.insist(behind.isEmpty, "\(first) is lost, and \(behind) behind it are not")
+            record.insist(behind.isEmpty, "\(first) is lost, but \(behind) after it are not")
         } else {
             record.insist(missing.isEmpty, "\(missing.sorted()) are lost")
-            record.insist(state.lastSequenceNumber >= newest, "\(newest) may be given again")
+            record.insist(state.lastSequenceNumber >= newest, "\(newest) may be reused")
             checkValues(state, table, record)
         }
         adopt(state, chunks, table)
@@ -195,11 +195,11 @@ struct StoreBook {
 
     /// Checks what holds after every start.
     private func checkWhole(_ state: StoredState, _ chunks: [Chunk], _ isLax: Bool, _ record: Record) {
-        record.insist(state.warnings.isEmpty, "the store is not what it was: \(state.warnings)")
+        record.insist(state.warnings.isEmpty, "the store reports damage: \(state.warnings)")
         for chunk in chunks { check(chunk, isLax: isLax, record) }
         let all = chunks.flatMap { Array($0) }
-        record.insist(Set(all.map(\.sequenceNumber)).count == all.count, "events are there twice")
-        record.insist((all.map(\.sequenceNumber).max() ?? 0) <= state.lastSequenceNumber, "a number may be given again")
+        record.insist(Set(all.map(\.sequenceNumber)).count == all.count, "events are stored twice")
+        record.insist((all.map(\.sequenceNumber).max() ?? 0) <= state.lastSequenceNumber, "a number may be reused")
         for dispatcher in state.dispatchers {
             let waiting = all.filter { event in
                 !dispatcher.settled.contains(event.sequenceNumber)
@@ -210,10 +210,10 @@ struct StoreBook {
             record.insist(
                 counted == there, "\(counted.total) are counted for \(dispatcher.id), and there are \(there.total)")
             let end = dispatcher.settled.ranges.last?.upperBound ?? dispatcher.position
-            record.insist(end <= state.lastSequenceNumber, "\(end) is settled, and no number yet")
+            record.insist(end <= state.lastSequenceNumber, "\(end) is settled but was never assigned")
         }
         for event in all where isNeeded(event.sequenceNumber, event.route) {
-            record.insist(state.routes[event.route] != nil, "nobody knows whom \(event.sequenceNumber) is for")
+            record.insist(state.routes[event.route] != nil, "\(event.sequenceNumber) has an unknown route")
         }
     }
 
@@ -234,12 +234,12 @@ struct StoreBook {
             record.insist(ids.mayBe(found), "the ids of \(number) are \(found == nil ? "lost" : "others")")
         }
         let keys = Set(table.map { DeadLetterKey($0) })
-        record.insist(keys.count == table.count, "a letter is there twice")
+        record.insist(keys.count == table.count, "a dead letter is stored twice")
         for (key, deadLetter) in deadLetters where deadLetter.isThere {
-            record.insist(keys.contains(key), "the letter of \(key.number) for \(key.dispatcher) is lost")
+            record.insist(keys.contains(key), "the dead letter of \(key.number) for \(key.dispatcher) is lost")
         }
         let made = Set(state.dispatchers.map(\.number)).subtracting(dispatchers.keys)
-        record.insist(made.isEmpty, "the store made up \(made)")
+        record.insist(made.isEmpty, "the store has unknown dispatchers: \(made)")
     }
 
     private mutating func adopt(_ state: StoredState, _ chunks: [Chunk], _ table: [StoredDeadLetter]) {

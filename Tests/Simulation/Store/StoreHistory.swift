@@ -78,7 +78,7 @@ final class StoreHistory {
             record.count(.startFailed)
             record.note("does not start: \(error.message)")
             let isToBlame = disk.hasFailed || disk.isDown || disk.mood.failsToSync != nil || disk.mood.isFull
-            record.insist(isToBlame, "it does not start: \(error.message)")
+            record.insist(isToBlame, "the store does not open: \(error.message)")
             end(.killed)
         }
     }
@@ -149,7 +149,7 @@ final class StoreHistory {
         for news in news {
             record.insist(news.losses.quarantined == 0, "\(news.losses.quarantined) events are damaged")
             record.insist(
-                news.losses.droppedDeadLetters.isEmpty, "letters are dropped: \(news.losses.droppedDeadLetters)")
+                news.losses.droppedDeadLetters.isEmpty, "dead letters are dropped: \(news.losses.droppedDeadLetters)")
             for answer in news.answers { answer() }
         }
     }
@@ -190,7 +190,7 @@ final class StoreHistory {
         put(.close)
         for _ in 0..<20 where executor.isOpen && !disk.isDown { turn() }
         guard !disk.isDown else { return }
-        record.insist(!executor.isOpen, "it does not close")
+        record.insist(!executor.isOpen, "the store does not close")
         record.count(.stoppedInOrder)
         record.note("stopped")
         disk.end()
@@ -214,7 +214,7 @@ final class StoreHistory {
             ask(queue.group(record))
             quiet()
         }
-        record.insist(queue.book.newest > before, "no event is taken")
+        record.insist(queue.book.newest > before, "the store accepts no event")
         readOn()
         stop()
         if record.violation == nil { start(isWell: true) }
@@ -234,7 +234,7 @@ final class StoreHistory {
 
     private func quiet() {
         for _ in 0..<300 where executor.hasWork && record.violation == nil { turn() }
-        record.insist(!executor.hasWork, "it never rests")
+        record.insist(!executor.hasWork, "the store never becomes idle")
     }
 
     /// Settles all events in small steps and deletes the dead letters, after which there must be room.
@@ -251,7 +251,7 @@ final class StoreHistory {
             ask(queue.settlingAll())
             quiet()
         }
-        record.insist(!queue.lacksRoom, "there is no room to say that all is settled")
+        record.insist(!queue.lacksRoom, "there is no room for the settlements of all events")
         inspect()
         ask(.purgeDeadLetters(DeadLetterQuery(limit: .max)))
         quiet()
@@ -266,12 +266,12 @@ final class StoreHistory {
             put(.read(after: position))
             quiet()
             guard let chunk = queue.lastRead else { break }
-            record.insist(chunk.lastSequenceNumber > position, "what is read behind \(position) ends there")
+            record.insist(chunk.lastSequenceNumber > position, "a read after \(position) makes no progress")
             found += chunk.map(\.sequenceNumber)
             position = chunk.lastSequenceNumber
         }
         let missing = Set(needed).subtracting(found)
-        record.insist(missing.isEmpty, "\(missing.sorted()) are needed, and not read")
+        record.insist(missing.isEmpty, "\(missing.sorted()) are needed but were not read")
     }
 }
 

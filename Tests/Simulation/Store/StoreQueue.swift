@@ -312,14 +312,14 @@ struct StoreQueue {
     }
 
     mutating func answered(_ outcome: StoreAnswer, _ record: Record) {
-        guard !waiting.isEmpty else { return record.insist(false, "nobody has asked for \(outcome)") }
+        guard !waiting.isEmpty else { return record.insist(false, "answer without a request: \(outcome)") }
         let asked = waiting.removeFirst()
         if case .done(let fault) = outcome { lacksRoom = if case .noRoom? = fault { true } else { false } }
         switch (asked, outcome) {
         case (.group(let group, let dependsOnFailed), .done(let fault)):
             record.note("\(group.chunk.lastSequenceNumber): \(fault?.message ?? "stored")")
             record.insist(
-                fault != nil || !dependsOnFailed, "\(group.chunk.lastSequenceNumber) goes on from what is not stored")
+                fault != nil || !dependsOnFailed, "\(group.chunk.lastSequenceNumber) is stored after a failed group")
             finish(asked, isDone: fault == nil)
             if fault == nil { saved(group) } else { markFailed(group) }
             if fault == nil, !group.requeued.isEmpty { record.count(.requeued) }

@@ -44,7 +44,7 @@ final class Ages {
         for event in chunk {
             let stamp = event.receivedStamp
             record.expect(
-                (gatheringSince...now).contains(stamp), "\(event.sequenceNumber) came at \(stamp), it says, at \(now)")
+                (gatheringSince...now).contains(stamp), "\(event.sequenceNumber) is stamped \(stamp) at \(now)")
             let timeToLive = Ages.timeToLive(of: event)
             ends[event.sequenceNumber] = stamp + min(mostAge, timeToLive ?? mostAge)
         }
@@ -81,7 +81,7 @@ final class Ages {
     func opened(_ state: StoredState, isKept: Bool) {
         let kept = state.kept[ClockPair.name].flatMap { ClockPair(kept: $0) }
         let isKept = isKept && !boots.isEmpty
-        if let kept { check(kept, isKept: isKept) } else { record.expect(!isKept, "no clock was kept over a stop") }
+        if let kept { check(kept, isKept: isKept) } else { record.expect(!isKept, "an orderly stop stored no clock") }
         if kept?.boot != scheduler.boot {
             let stamp = kept.map(stampAtBoot) ?? scheduler.wall.milliseconds
             ahead = max(stamp, state.newestStamp ?? .min) - scheduler.trueTime
@@ -114,26 +114,26 @@ final class Ages {
 
     /// Checks a stored pair: the scale must have had that value at that moment.
     private func check(_ pair: ClockPair, isKept: Bool) {
-        guard let boot = boots[pair.boot] else { return record.expect(false, "a clock of no boot was kept") }
+        guard let boot = boots[pair.boot] else { return record.expect(false, "a clock of an unknown boot is stored") }
         let then = boot.start + pair.sinceBoot + boot.ahead
-        record.expect(pair.stamp == then, "the scale was kept as \(pair.stamp), and stood at \(then)")
+        record.expect(pair.stamp == then, "the scale was stored as \(pair.stamp), not as \(then)")
         guard let reference = pair.reference else { return }
         let wall = reference.wall.milliseconds
         record.expect(
-            reference.wall >= SimulatedScheduler.builtAt, "a wall time was kept that counts as not set: \(wall)")
+            reference.wall >= SimulatedScheduler.builtAt, "a stored wall time counts as not set: \(wall)")
         if isKept, Ages.isFar(scheduler.wall.milliseconds, from: reference) {
-            record.expect(pair.doubt != nil, "the clock is far ahead, and an orderly stop did not keep it as a doubt")
+            record.expect(pair.doubt != nil, "the clock is far ahead, but an orderly stop stored no doubt")
         }
         // A wall time that was not later than the reference at the stop could not replace it.
         let wallThen = scheduler.wall.milliseconds - (now - pair.stamp)
         guard isKept, follows(wallThen, reference) else { return }
         let jumped = (wall - reference.stamp) - (scheduler.wall.milliseconds - now)
-        record.expect(jumped == 0, "the clock jumped by \(jumped), and an orderly stop did not keep it")
+        record.expect(jumped == 0, "an orderly stop did not store a clock jump of \(jumped)")
     }
 
     /// Checks that the daemon's scale agrees with the model.
     func check(_ service: Service) {
         let stamp = service.gate.events.presentStamp()
-        record.expect(stamp == now, "the age scale stands at \(stamp), not at \(now)")
+        record.expect(stamp == now, "the age scale is at \(stamp), not at \(now)")
     }
 }

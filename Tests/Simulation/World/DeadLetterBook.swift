@@ -90,7 +90,7 @@ final class DeadLetterBook {
         }
         for case .deadLetter(let deadLetter) in changes
         where !gone.contains(key(deadLetter)) || asked.contains(key(deadLetter)) {
-            record.expect(asked.remove(key(deadLetter)) != nil, "a letter about \(key(deadLetter)) is written twice")
+            record.expect(asked.remove(key(deadLetter)) != nil, "dead letter \(key(deadLetter)) is written twice")
             written.insert(key(deadLetter))
         }
     }
@@ -102,7 +102,7 @@ final class DeadLetterBook {
     /// Records events that go to the store, some of which may be requeued dead letters, in the same order.
     func asked(_ group: AppendGroup) {
         var deadLetters = group.requeued.compactMap { known[$0] }[...]
-        record.expect(deadLetters.count == group.requeued.count, "letters are requeued that nobody read")
+        record.expect(deadLetters.count == group.requeued.count, "unread dead letters are requeued")
         for event in group.chunk {
             (firsts[event.sequenceNumber], returning[event.sequenceNumber]) = (nil, nil)
             guard let stored = deadLetters.first, stored.deadLetter.event?.id == event.id else { continue }
@@ -111,7 +111,7 @@ final class DeadLetterBook {
             firsts[event.sequenceNumber] = first(stored.deadLetter.sequenceNumber)
         }
         record.expect(
-            deadLetters.isEmpty, "\(deadLetters.map(\.number)) are said to be requeued, and their events are not there")
+            deadLetters.isEmpty, "\(deadLetters.map(\.number)) are reported as requeued, but their events are missing")
     }
 
     func answered(_ group: AppendGroup, _ fault: StoreFault?) {
@@ -119,7 +119,7 @@ final class DeadLetterBook {
             // Events reported as not stored may be found after a crash.
             guard fault == nil, let key = returning.removeValue(forKey: event.sequenceNumber) else { continue }
             returned.insert(key)
-            record.expect(written.remove(key) != nil, "\(key) is requeued, and was no letter")
+            record.expect(written.remove(key) != nil, "\(key) is requeued but was no dead letter")
             record.count(.requeued)
             requeued += 1
             gone.insert(key)
@@ -139,11 +139,11 @@ final class DeadLetterBook {
         // Dead letters of a dropped dispatcher may be gone with the dispatcher, unreported so far. The dispatcher may
         // exist again under another number, which the query then refers to.
         let certain = deleted.subtracting(forgetting)
-        record.expect(certain.allSatisfy { isMeant($0, query) }, "\(certain) are deleted, and were not meant")
+        record.expect(certain.allSatisfy { isMeant($0, query) }, "\(certain) are deleted but do not match")
         if count == nil { mayBePurged.formUnion(written.filter { isMeant($0, query) }) }
         record.expect(
             count.map { (certain.count...deleted.count).contains($0) } ?? true,
-            "\(count ?? 0) letters are deleted, and \(deleted) are gone")
+            "\(count ?? 0) dead letters are reported as deleted, not \(deleted)")
         if !deleted.isEmpty { record.count(.deadLettersPurged) }
         written.subtract(deleted)
         gone.formUnion(deleted)
@@ -173,22 +173,22 @@ final class DeadLetterBook {
     ) {
         let found = Set(table.map { key($0.deadLetter) })
         let isQueued = { (key: DeadLetterKey) in queued[key.lane]?.contains(key.number) == true }
-        record.expect(found.count == table.count, "two letters are about the same event")
+        record.expect(found.count == table.count, "an event has two dead letters")
         let doubled = found.filter(isQueued)
-        record.expect(doubled.isEmpty, "\(doubled) are letters, and wait as well")
+        record.expect(doubled.isEmpty, "\(doubled) are pending and dead letters")
         if !isLax { checkReturning(found, queued, damaged) }
         let undone = if case .powerless = end { true } else { false }
         for key in written.union(asked).union(dead).subtracting(found) where !isQueued(key) {
             let isExplained =
                 gone.contains(key) || returning.values.contains(key) || isPerhapsPurged(key)
                 || dead.contains(key) && damaged.contains(key.number)
-            record.expect(isExplained || isLax, "the letter about \(key) has vanished")
+            record.expect(isExplained || isLax, "the dead letter of \(key) is lost")
             // The dead letter was purged, possibly without a report. A later power failure may undo the purge.
             gone.insert(key)
         }
         for key in found.subtracting(written).subtracting(asked) {
             record.expect(
-                undone && gone.contains(key), "there is a letter about \(key), which was deleted or never dead")
+                undone && gone.contains(key), "a dead letter of \(key) exists, deleted or never written")
         }
         if !found.isEmpty { record.count(.deadLettersKept) }
         known = [:]
@@ -216,10 +216,10 @@ final class DeadLetterBook {
     /// Checks the dead letters at the end.
     func check(_ table: [StoredDeadLetter], dead: Set<DeadLetterKey>, counted: Int) {
         let found = Set(table.map { key($0.deadLetter) })
-        record.expect(found == written, "there are letters about \(found), not about \(written)")
-        record.expect(asked.isEmpty, "letters about \(asked) are not written down")
+        record.expect(found == written, "the dead letters are \(found), not \(written)")
+        record.expect(asked.isEmpty, "dead letters \(asked) are not written")
         let missing = dead.subtracting(found).subtracting(gone)
-        record.expect(missing.isEmpty, "there is no letter about \(missing)")
-        record.expect(counted == requeued, "\(counted) are counted as requeued, and \(requeued) are")
+        record.expect(missing.isEmpty, "\(missing) have no dead letter")
+        record.expect(counted == requeued, "\(counted) are counted as requeued, not \(requeued)")
     }
 }

@@ -41,10 +41,10 @@ final class Lane {
 
     /// Checks an event that is sent.
     func taken(_ number: SequenceNumber) {
-        record.expect(!delivered.contains(number), "\(id) gets \(number), which it has acknowledged")
-        record.expect(!dead.contains(number), "\(id) gets \(number), which is dead")
-        record.expect(waiting.contains(number), "\(id) gets \(number), which is not for it, or not safe")
-        record.expect(!ages.isOver(number), "\(id) gets \(number), which is too old")
+        record.expect(!delivered.contains(number), "\(id) gets \(number), which is already delivered")
+        record.expect(!dead.contains(number), "\(id) gets \(number), which is dead-lettered")
+        record.expect(waiting.contains(number), "\(id) gets \(number), which is not routed to it or not stored")
+        record.expect(!ages.isOver(number), "\(id) gets \(number), which has expired")
     }
 
     func delivered(_ number: SequenceNumber) {
@@ -58,7 +58,7 @@ final class Lane {
     }
 
     func dropped(_ number: SequenceNumber) {
-        record.expect(waiting.remove(number) != nil, "\(number) is dropped for \(id), and not for it, or not safe")
+        record.expect(waiting.remove(number) != nil, "\(number) is dropped for \(id), but is not pending")
         dropped.insert(number)
     }
 
@@ -73,7 +73,7 @@ final class Lane {
         expired = counters[.expired]
         record.count(.expired)
         let over = waiting.count(where: ages.isOver) + damaged().count
-        record.expect(expired <= over, "\(id) let go of \(expired) as too old, and \(over) are")
+        record.expect(expired <= over, "\(id) expired \(expired) events, but only \(over) are due")
     }
 
     // MARK: Restarts
@@ -90,15 +90,15 @@ final class Lane {
         let again = found.subtracting(known)
         let ended = delivered.union(dead).union(dropped)
         let foreign = again.subtracting(ended).subtracting(before)
-        record.expect(foreign.isEmpty, "\(id) has \(foreign.sorted()), which nobody tracked")
+        record.expect(foreign.isEmpty, "\(id) has \(foreign.sorted()), which were never tracked")
         if case .stopped = end, !isLax {
-            record.expect(again.isEmpty, "\(id) forgot over an orderly stop that \(again.sorted()) had ended")
+            record.expect(again.isEmpty, "\(id) lost settlements of \(again.sorted()) in an orderly stop")
         }
         if !again.isEmpty { record.count(.endForgotten) }
         let missing = waiting.subtracting(found)
         record.expect(
             missing.subtracting(damaged()).count <= lost || isLax,
-            "\(id) has lost \(missing.sorted()), and let go of \(lost) only")
+            "\(id) has lost \(missing.sorted()), but counted only \(lost)")
         before.formUnion(ended.union(missing))
         (waiting, delivered, dead, dropped, expired) = (found, [], [], [], 0)
         isPatchy = false
@@ -107,11 +107,11 @@ final class Lane {
     /// Checks the counters at the end: no event is pending, and those without an outcome must be counted as expired or
     /// evicted.
     func check(_ counters: Counters<DispatcherCounter>?) {
-        guard let counters else { return record.expect(false, "there is no \(id)") }
+        guard let counters else { return record.expect(false, "dispatcher \(id) is missing") }
         record.expect(counters[.sent] == delivered.count, "\(id): sent is \(counters[.sent]), not \(delivered.count)")
         record.expect(counters[.dead] == dead.count, "\(id): dead is \(counters[.dead]), not \(dead.count)")
         let lost = counters.lost
         let isExplained = lost == waiting.count || abs(lost - waiting.count) <= damaged().count
-        record.expect(isExplained, "\(id): \(waiting.sorted()) are gone, and \(lost) counted so")
+        record.expect(isExplained, "\(id): \(waiting.sorted()) are gone, but \(lost) are counted")
     }
 }

@@ -83,7 +83,7 @@ final class Ledger {
         rot?.answered(group, fault)
         guard fault == nil else { return }
         for event in group.chunk {
-            record.expect(safe.insert(event.sequenceNumber).inserted, "\(event.sequenceNumber) is given twice")
+            record.expect(safe.insert(event.sequenceNumber).inserted, "\(event.sequenceNumber) is assigned twice")
             for id in unanswered.removeValue(forKey: event.sequenceNumber) ?? [] {
                 lane(id).safe(event.sequenceNumber)
                 orphans?.stored(for: id)
@@ -113,7 +113,7 @@ final class Ledger {
         orphans?.opened(state.dispatchers, isCertain: end == .stopped && !isLax, isLax: isLax)
         let dead = dead
         rot?.found(state.warnings)
-        record.expect(rot != nil || state.warnings == [], "the store is not what it was: \(state.warnings)")
+        record.expect(rot != nil || state.warnings == [], "the store reports damage: \(state.warnings)")
         let events = found.flatMap { chunk in chunk.map { (number: $0.sequenceNumber, route: $0.route) } }
         for (id, lane) in lanes.sorted(by: { $0.key < $1.key }) {
             let dispatcher = state.dispatchers.first { $0.id == id }
@@ -131,12 +131,12 @@ final class Ledger {
         )
         let newly = Set(events.map(\.number)).subtracting(safe)
         if !newly.isEmpty { record.count(.unansweredKept) }
-        record.expect(newly.isSubset(of: unanswered.keys), "the store made up \(newly.sorted())")
+        record.expect(newly.isSubset(of: unanswered.keys), "the store has unknown events: \(newly.sorted())")
         record.expect(
             state.lastSequenceNumber >= highest(of: safe.union(newly)) || isLax,
-            "numbers begin again behind \(state.lastSequenceNumber)")
+            "sequence numbers after \(state.lastSequenceNumber) will be reused")
         let settled = state.dispatchers.map { $0.settled.ranges.last?.upperBound ?? $0.settled.position }.max() ?? 0
-        record.expect(settled <= state.lastSequenceNumber, "\(settled) is settled, and no number yet")
+        record.expect(settled <= state.lastSequenceNumber, "\(settled) is settled but was never assigned")
         if isLax || rot != nil {
             taken.formUnion(safe.filter { $0 > state.lastSequenceNumber })
             safe = safe.filter { $0 <= state.lastSequenceNumber }
@@ -190,6 +190,6 @@ final class Ledger {
         let missing = counted.values.reduce(0, +) - routes.count
         let isMissed = rot?.counts(missing: missing) == true && found.allSatisfy { $1 <= counted[$0] ?? 0 }
         record.expect(
-            counted == found || isMissed, "a start counts \(counted) for \(id), and there are \(found)")
+            counted == found || isMissed, "a start counts \(counted) for \(id), not \(found)")
     }
 }

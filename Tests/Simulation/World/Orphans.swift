@@ -101,7 +101,7 @@ final class Orphans {
         guard forgotten.insert(number).inserted, let lane else { return }
         let isDue = isOver(lane) || perhaps.contains(number)
         let since = earliest[lane].map { "for \(ages.now - $0) ms" } ?? "never"
-        record.expect(isDue || makesRoom, "\(lane) is given up, and was gone \(since)")
+        record.expect(isDue || makesRoom, "the queue of \(lane) is dropped, removed \(since)")
         if isDue { record.count(.orphanDropped) }
     }
 
@@ -117,7 +117,7 @@ final class Orphans {
     /// - Parameter waiting: Returns the number of pending events of a dispatcher.
     func checkForgotten(_ waiting: (DispatcherNumber) -> Int) {
         let stray = forgotten.first { known[$0] == nil && waiting($0) > 0 }
-        record.expect(stray == nil, "events wait for \(stray ?? 0), which is given up")
+        record.expect(stray == nil, "events are pending for \(stray ?? 0), which is dropped")
     }
 
     /// Checks that no queue is kept for much longer. The daemon checks once a minute.
@@ -134,7 +134,7 @@ final class Orphans {
             let isLate = found.since.map { scheduler.now > $0 + Orphans.patience.time } ?? false
             record.expect(
                 found.times < Orphans.patience.turns || !isLate,
-                "\(lane) has been gone for \(ages.now - since) ms, and is still kept")
+                "\(lane) was removed \(ages.now - since) ms ago, but its queue is kept")
         }
     }
 }

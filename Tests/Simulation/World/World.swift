@@ -190,10 +190,10 @@ final class World {
     /// Starts with an empty store. A damaged store that looks as if another program had changed it requires an
     /// operator.
     private func beginAfresh() {
-        record.note("somebody takes the store away")
+        record.note("an operator removes the store")
         for path in platter.names.keys.sorted() { platter.name(path, nil) }
         service = try? start(isWell: true)
-        record.insist(service != nil, "the daemon does not start with nothing")
+        record.insist(service != nil, "the daemon does not start with an empty store")
         if let service { for actor in actors { actor.lifeBegan(service) } }
     }
 
@@ -393,7 +393,7 @@ final class World {
         // Damaged parts of a log are set aside in their own folder.
         let strange = platter.names.keys.filter { $0.contains("damaged") && !$0.hasPrefix("/data/log/damaged/") }
         let hasPieces = platter.names.keys.contains { $0.hasPrefix("/data/log/damaged/") }
-        record.expect(strange.isEmpty && (!hasPieces || ledger.rot != nil), "a sound store was set aside")
+        record.expect(strange.isEmpty && (!hasPieces || ledger.rot != nil), "an undamaged store was set aside")
         stop()
         lose(orderlyEnd)
     }
