@@ -2,7 +2,7 @@ import Testing
 
 @testable import HeadgateStore
 
-/// When a disk is quick enough to be waited for in place.
+/// Tests when a disk is quick enough for the loop's thread to wait for it.
 @Suite struct DiskPaceTests {
     private func after(quick: Int, then pace: DiskPace = DiskPace()) -> DiskPace {
         var pace = pace

@@ -2,7 +2,7 @@ import Testing
 
 @testable import HeadgateStore
 
-/// The machine that gives a store's engine to one thread at a time: every interleaving of its facts.
+/// Tests every interleaving of the facts of ``EngineOwnership``, which gives the engine to one thread at a time.
 @Suite struct EngineOwnershipTests {
     @Test("Q5: in every interleaving one thread has the engine, and no job is lost or overtakes another")
     func interleavings() throws {
@@ -15,7 +15,7 @@ import Testing
                 try #require(seen.count < 20_000, "the states are without end")
             }
         }
-        // Each state of the machine is among them.
+        // The search has reached each state of the machine.
         #expect(Set(seen.map(\.ownership.owner)).count == 4)
         #expect(seen.contains { $0.hasTakenOver } && seen.contains { $0.ownership.hasJobsForLoop })
         for state in seen { try #require(state.finishes, "jobs wait for ever in \(state)") }
@@ -43,7 +43,7 @@ import Testing
         _ = ownership.storeThreadEnded(hasBackgroundWork: false) { _ in true }
         var (jobs, later) = ([1, 2], [3])
         _ = ownership.turnEnded(&jobs) { _ in true }
-        // From another thread than the loop's.
+        // This request comes from another thread than the loop's.
         #expect(ownership.requested(&later) == .init())
         #expect(ownership.loopEnded(undone: &jobs, hasBackgroundWork: false) == .init(wakesStoreThread: true))
         #expect(ownership.checked() == .carryOut([1, 2, 3]))
@@ -61,7 +61,7 @@ extension EngineOwnership<Int> {
     }
 }
 
-/// The facts that can come next to the workers of a store.
+/// The facts that the workers of a store can report.
 private enum Fact: CaseIterable {
     case requestForLoop, requestForStoreThread, requestFromElsewhere, requestClose
     case turnEndsForLoop, turnEndsForStoreThread
@@ -70,7 +70,7 @@ private enum Fact: CaseIterable {
     case storeThreadEnds, storeThreadEndsWithWork, storeThreadEndsLeavingJobs
     case storeThreadWakes, watchIntervalEnds, loopTakesCall
 
-    /// True if the fact happens some time without a new request.
+    /// True if the fact happens eventually without a new request.
     var isProgress: Bool {
         switch self {
         case .requestForLoop, .requestForStoreThread, .requestFromElsewhere, .requestClose, .watchIntervalEnds: false
@@ -82,8 +82,8 @@ private enum Fact: CaseIterable {
     var isEndless: Bool { self == .storeThreadEndsWithWork }
 }
 
-/// The two threads of ``StoreWorkers`` with their queues: everything that carries out the machine's orders. Jobs are the numbers
-/// from 1, in the order of their requests on the loop.
+/// A model of the two threads of ``StoreWorkers`` and their queues, which carry out the machine's orders. Jobs are
+/// numbered from 1, in the order of their requests on the loop.
 private struct Workers: Hashable {
     var ownership = EngineOwnership<Int>(mostIdleIntervals: 2)
     private var requested: [Int] = []
@@ -102,7 +102,7 @@ private struct Workers: Hashable {
     private enum StoreThread: Hashable {
         case working([Int])
         case asleep, watching
-        /// It has taken the loop over, and the loop's former thread is not in its place yet.
+        /// The thread has taken over the loop, and the loop's former thread has not yet become the store's thread.
         case absent
         case ended
     }
@@ -252,7 +252,7 @@ private struct Workers: Hashable {
 
     // MARK: Claims
 
-    /// The claim that does not hold in this state; nil if all hold.
+    /// The claim that does not hold in this state, or nil if all hold.
     var violation: String? {
         var (working, users): ([Int], [EngineOwnership<Int>.Owner]) = ([], [])
         if let inPlace {

@@ -88,7 +88,7 @@ import Testing
     }
 }
 
-/// Clients that each send an event, and the next once that is acknowledged, and a loop that commits in place.
+/// A simulation of clients and a loop that commits in place. Each client sends its next event after an acknowledgement.
 private struct Disk {
     var duration = Duration.microseconds(110)
     var hasDelay = true
@@ -103,7 +103,7 @@ private struct Disk {
 
     init(clients: Int) {
         let start = ContinuousClock.now
-        // The clients begin one after the other.
+        // The clients start 60 µs apart.
         arrivals = (0..<clients).map { start + .microseconds(60 * $0) }
     }
 

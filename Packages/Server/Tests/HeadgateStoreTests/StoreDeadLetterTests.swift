@@ -16,7 +16,7 @@ struct StoreDeadLetterTests {
         try scene.answer { scene.store.purgeDeadLetters(query, then: $0) }.get()
     }
 
-    /// Puts dead letters of dispatchers 1 and 2 aside, in turn.
+    /// Stores dead letters of dispatchers 1 and 2 alternately.
     private func makeDeadLetters(_ numbers: ClosedRange<SequenceNumber>) {
         for number in numbers {
             let record = Groups.of(number...number).chunk.bytes
@@ -58,7 +58,7 @@ struct StoreDeadLetterTests {
         let group = Groups.of(4...5, newRoutes: [1: [1]])
         #expect(scene.append(group.with(requeued: [1, 3])) == nil)
         #expect(try read(DeadLetterQuery(limit: 9)).deadLetters.map(\.number) == [2])
-        // A group that goes on from one that is not there cannot be.
+        // A group that continues a missing group is refused.
         #expect(scene.append(Groups.of(6...6).with(behind: 90, requeued: [2])) != nil)
         #expect(try scene.reopen().lastSequenceNumber == 5)
         #expect(try read(DeadLetterQuery(limit: 9)).deadLetters.map(\.number) == [2])

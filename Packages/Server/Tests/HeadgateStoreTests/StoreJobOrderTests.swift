@@ -7,7 +7,7 @@ import Testing
 @testable import HeadgateCore
 @testable import HeadgateStore
 
-/// Jobs that come together are committed together; what each of them is answers must not show it.
+/// Tests that jobs of one commit get the same answers as jobs that are committed one by one.
 @Suite("Event store: many jobs at once")
 struct StoreJobOrderTests {
     @Test(
@@ -20,14 +20,14 @@ struct StoreJobOrderTests {
     }
 }
 
-/// Random jobs, and what each of them has to be answers when they are done one by one.
+/// Makes random jobs, and the answer that each must get if the jobs are done one by one.
 private struct JobRun {
     private let scene = StoreScene(durability: .normal)
     private let engine: LogEngine
     private let seed: UInt64
     private var random: SeededRandom
     private var lastNumber: SequenceNumber = 0
-    /// The numbers that are stored, and those of the dead letters.
+    /// The sequence numbers of the stored events.
     private var stored: [SequenceNumber] = []
     private var deadLetters: [SequenceNumber] = []
     /// The answers to the jobs of a turn.
@@ -64,7 +64,7 @@ private struct JobRun {
             let isStored = !lastNumber.isMultiple(of: 5)
             if isStored { stored += first...lastNumber }
             ends.append(lastNumber)
-            // Some groups go on from one that is not there.
+            // Some groups continue a missing group, so that they are refused.
             let group = Groups.of(first...lastNumber).with(behind: isStored ? 0 : .max)
             return (.append(group, then: answers.done), isStored ? "done" : "failed")
         case 4..<6:
@@ -78,7 +78,7 @@ private struct JobRun {
             let job = answers.ask({ $0.take(scan) }) { "\($0.counts.values.reduce(0, +)) counted" }
             return (job, "\(stored.filter { $0 > position }.count) counted")
         case 7:
-            // From the end of a group: what is read may begin with the rest of the one that a place lies in.
+            // Read from the end of a group, because a read from within a group may begin with the rest of it.
             let position = ends.randomElement(using: &random) ?? 0
             return (
                 answers.ask({ $0.read(after: position) }) { "\($0.map { $0.map(\.sequenceNumber) } ?? [])" },

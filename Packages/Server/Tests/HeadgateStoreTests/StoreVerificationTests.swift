@@ -8,7 +8,7 @@ import Testing
 struct StoreVerificationTests {
     let scene = StoreScene()
 
-    /// Three groups for a dispatcher that has settled none, and a dead letter; the store is closed.
+    /// Stores three groups that the dispatcher has not settled, and a dead letter. Then closes the store.
     private func fill() throws {
         try scene.open()
         scene.append(Groups.of(1...3, newRoutes: [1: [1]]))
@@ -23,7 +23,7 @@ struct StoreVerificationTests {
         return (report.lines(scene.directory), report.isSound)
     }
 
-    /// The files of the directory, with what they hold.
+    /// Returns the content of each file in the directory, by name.
     private func content() throws -> [String: Data] {
         let names = try FileManager.default.subpathsOfDirectory(atPath: scene.directory)
         return names.reduce(into: [:]) { $0[$1] = FileManager.default.contents(atPath: scene.directory + "/" + $1) }

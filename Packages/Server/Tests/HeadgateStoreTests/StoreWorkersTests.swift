@@ -126,7 +126,7 @@ private final class Scene: Sendable {
     private let store: Guarded<Box>
 
     /// The store, which lives on the loop.
-    // Unchecked: looked into on the loop only.
+    // Unchecked: the store is used on the loop only.
     private struct Box: @unchecked Sendable {
         var store: DiskEventStore?
     }
@@ -142,7 +142,7 @@ private final class Scene: Sendable {
         var options = DiskEventStore.Options(directory: directory, durability: durability)
         options.disk = FaultyDisk(onSync: syncs.synced, onWrite: syncs.written)
         if let segmentSize { options.segmentSize = segmentSize }
-        // However busy the machine is, this disk counts as quick.
+        // The clock stands still, so that the disk counts as quick on a busy machine, too.
         let now = ContinuousClock.now
         options.clock = { now }
         onLoop { [loop, store, options] _ in
@@ -152,7 +152,7 @@ private final class Scene: Sendable {
         }
     }
 
-    /// Runs something on the loop, and waits for it.
+    /// Runs `body` on the loop with the store, and waits for its end.
     func onLoop(_ body: @escaping @Sendable (DiskEventStore?) -> Void) {
         let isDone = Guarded(false)
         loop.submit { [store] in
@@ -173,7 +173,7 @@ private final class Scene: Sendable {
         }
     }
 
-    /// Appends events, each alone where they are small, and waits for each.
+    /// Appends events and waits for each group. Events of at most 1 000 bytes are groups of their own.
     func append(_ numbers: ClosedRange<SequenceNumber>, size: Int = 40) {
         let groups = size > 1_000 ? [numbers] : numbers.map { $0...$0 }
         for group in groups {
@@ -183,7 +183,7 @@ private final class Scene: Sendable {
         }
     }
 
-    /// Appends events, each alone and some of them in one turn, without waiting for one before the next; then for all.
+    /// Appends events in groups of one, up to five in a turn of the loop. Waits only after the last.
     func submitAppends(_ numbers: ClosedRange<SequenceNumber>, size: Int) {
         let answers = Guarded(0)
         var first = numbers.lowerBound
@@ -202,7 +202,7 @@ private final class Scene: Sendable {
         answers.wait(until: { $0 == numbers.count })
     }
 
-    /// Asks workers of their own for a commit, and waits for it in the same turn of the loop.
+    /// Starts separate workers with a store of their own, and waits for a commit within one turn of the loop.
     func isCommittedWithinTurn(_ group: AppendGroup) -> Bool {
         let (isCommitted, hasRung) = (Guarded(false), Guarded(false))
         var options = DiskEventStore.Options(directory: directory + "/alone")
@@ -213,7 +213,7 @@ private final class Scene: Sendable {
             let isStored = Guarded(false)
             workers.put(.append(group) { fault in isStored.withLock { $0 = fault == nil } })
             var isDone = false
-            // Without a commit nothing rings, and the wait is over after its time.
+            // Without a commit the workers never ring, and the wait ends after 30 seconds.
             while !isDone, hasRung.withLock(when: { $0 }, atMost: 30_000, { $0 }) {
                 hasRung.withLock { $0 = false }
                 for news in workers.takeNews() { news.answers.forEach { $0() } }
@@ -225,18 +225,18 @@ private final class Scene: Sendable {
         return isCommitted.withLock { $0 }
     }
 
-    /// Has the store's thread leave an event to the loop, in a turn in which another event comes. The workers are the test's own.
-    /// - Returns: the numbers of all events in the order in which they were written, and false if none was left to the loop.
+    /// Makes the store's thread leave an event to the loop, in a turn that appends another event.
+    /// - Returns: true if an event was left to the loop, and the numbers of all events in the order of their writing.
     func orderOfLeft() -> (isLeft: Bool, written: [SequenceNumber]) {
         let bench = WorkersBench(loop, directory + "/left")
         onLoop { _ in bench.start() }
-        // The disk counts as quick after some answers, and background work keeps the engine with the store's thread for some time.
+        // The disk counts as quick after some answers. Background work keeps the engine with the store's thread for a while.
         for _ in 1...20 {
             onLoop { _ in bench.put() }
             bench.waitUntilCommitted()
         }
         for _ in 1...50 where !bench.isLeft {
-            // Too much for the loop's thread. While the other is at it, another event is asked for.
+            // The store's thread writes this event, which is too large for the loop's thread. Meanwhile another is appended.
             onLoop { _ in bench.putHeld(size: 200_000) }
             bench.waitUntilHeld()
             bench.put()
@@ -279,25 +279,25 @@ private final class Scene: Sendable {
     }
 }
 
-/// Workers without a store before them: the test asks for events, and sees the outcomes.
+/// Workers without a store. The test appends events and records the outcomes.
 ///
-/// `@unchecked`: what is not guarded is touched on the loop, or by the test while nothing runs there.
+/// `@unchecked`: unguarded properties are used on the loop, or by the test while nothing runs on the loop.
 private final class WorkersBench: @unchecked Sendable {
     private(set) var isLeft = false
     private(set) var written: [SequenceNumber] = []
     private let loop: EventLoop
     private let directory: String
     private lazy var workers = StoreWorkers(options: options, loop: loop) { [weak self] in self?.rang() }
-    /// The store's thread stays in its next write while this is not `.free`.
+    /// The state of the next write by the store's thread. The write blocks while this is not `.free`.
     private let hold = Guarded(Hold.free)
-    /// The number of times that the workers said that there is something to take.
+    /// The number of times that the workers notified the loop of news.
     private let rings = Guarded(0)
-    /// Events that were asked for and are not committed.
+    /// The number of requested events that are not committed.
     private let open = Guarded(0)
     private let isReading = Guarded(false)
     private let isClosed = Guarded(false)
     private var last: SequenceNumber = 0
-    /// The event behind which reading goes on; nil at the end.
+    /// The event after which the next read starts, or nil at the end.
     private var position: SequenceNumber? = 0
 
     private enum Hold: Sendable { case free, expected, held }
@@ -353,13 +353,13 @@ private final class WorkersBench: @unchecked Sendable {
         workers.put(.append(group, then: done))
     }
 
-    /// Asks for an event in whose writing the store's thread stays until ``putBehindLeft()``.
+    /// Appends an event whose write blocks the store's thread until ``putBehindLeft()``.
     func putHeld(size: Int) {
         hold.withLock { $0 = .expected }
         put(size: size)
     }
 
-    /// Lets the store's thread go on. Asks for another event when that thread has left one to the loop.
+    /// Releases the store's thread. Appends another event when that thread has left one to the loop.
     func putBehindLeft() {
         hold.withLock { $0 = .free }
         while open.withLock({ $0 > 0 }) {
@@ -396,7 +396,7 @@ private final class WorkersBench: @unchecked Sendable {
     func waitUntilClosed() { isClosed.wait(until: { $0 }) }
 }
 
-/// Tells of syncs and writes whether the loop's thread did them, and has syncs hang when a test says so.
+/// Counts the syncs and writes of the loop's thread and of others. A test can make syncs hang.
 private final class SyncWatch: Sendable {
     let hangs = Guarded(false)
     private let onLoop = Guarded(0)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import HeadgateStore
 
-/// Logs under keys: what a start makes of them, and what their files tell.
+/// Tests starts of encrypted logs, and the content of their files.
 @Suite("Encrypted logs") struct EncryptedLogTests {
     let scene = StoreScene()
 
@@ -192,7 +192,7 @@ import Testing
         scene.options.keyring = try Keys.ring(1)
         try withExtendedLifetime(scene.options.open().engine) { engine in
             for _ in 0..<steps where engine.isRekeying { _ = engine.turn([]) { _ in } }
-            // The repair of the log may be left to the next step of the rewriting.
+            // After this failure, the next step of the rewriting may have to repair the log.
             disk.failsToSyncOnce = true
             _ = engine.turn([.append(Groups.of(301...303, size: 100))]) { _ in }
             disk.failsToSyncOnce = false
@@ -222,7 +222,7 @@ import Testing
         defer { try? FileManager.default.removeItem(atPath: snapshot) }
         var seen: [[UInt8]: Set<[UInt8]>] = [:]
         for round in 1...4 {
-            // The same place of the same file, with other content.
+            // Each round writes other content at the same offset of the same file.
             try open(try process())
             scene.append(Groups.of(4...6, size: 100 + round))
             scene.close()

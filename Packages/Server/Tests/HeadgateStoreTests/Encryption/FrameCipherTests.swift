@@ -102,7 +102,7 @@ import Testing
             // The zeros between two frames are not part of either.
             let isPadding = position - second >= LogFrame.headerSize + FrameCipher.overhead + 7
             #expect(changed.contents() == (isPadding ? ["one", "two", "three"] : ["one"]), "\(position)")
-            // Right checksums are all that the repair of a changed checksum leaves.
+            // A changed checksum is not repaired, because that would restore the original bytes.
             guard !(32..<48).contains(position - second), let repaired = repaired(changed.bytes, at: second, number: 7)
             else { continue }
             changed.bytes = repaired
@@ -110,7 +110,7 @@ import Testing
         }
     }
 
-    /// Returns the bytes with right checksums for the frame at an offset; nil if its header has no sense.
+    /// Returns the bytes with right checksums for the frame at an offset, or nil if the frame's header is invalid.
     private func repaired(_ bytes: [UInt8], at offset: Int, number: UInt64, from: Int? = nil) -> [UInt8]? {
         var bytes = bytes
         let isSealed =

@@ -4,7 +4,7 @@ import HeadgateTransport
 
 @testable import HeadgateStore
 
-/// Keys of tests: a number, whose low byte fills the key.
+/// Makes keys for tests. Each byte of a key is the low byte of the key's number.
 enum Keys {
     static func line(_ number: Int) -> String {
         let byte = String(number & 0xff, radix: 16)
@@ -41,7 +41,7 @@ struct StoreFiles {
         return Dictionary(uniqueKeysWithValues: contents)
     }
 
-    /// Returns the names of the files that have a text.
+    /// Returns the names of the files that contain a text, sorted.
     func files(with text: String) -> [String] {
         all.filter { Data($0.value).range(of: Data(text.utf8)) != nil }.keys.sorted()
     }
@@ -64,7 +64,7 @@ struct StoreFiles {
         return nonces
     }
 
-    /// The keys of all files with a header, by name; 0 for a plain file.
+    /// The number of each file's key, by file name; 0 for a plain file. Files without a header are left out.
     var keys: [String: UInt16] {
         all.compactMapValues { bytes in
             guard case .header(let header) = bytes.withUnsafeBytes(LogHeader.read) else { return nil }

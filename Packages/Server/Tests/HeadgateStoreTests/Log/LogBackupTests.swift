@@ -37,9 +37,9 @@ import Testing
         }
     }
 
-    /// Takes all pieces of a backup into the copy's directory.
+    /// Writes all pieces of a backup to the copy's directory.
     /// - Parameter meanwhile: is called after each piece, with its number.
-    /// - Returns: the bytes of the copy.
+    /// - Returns: the size of the copy in bytes.
     private func backUp(
         without names: [String] = [], meanwhile: (Int) throws -> Void = { _ in }
     ) throws -> Int {

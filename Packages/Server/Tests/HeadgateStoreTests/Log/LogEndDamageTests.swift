@@ -4,14 +4,14 @@ import Testing
 
 @testable import HeadgateStore
 
-/// A log of one segment, as a daemon leaves it that was killed, in which something rots.
+/// Tests damage in a log of one segment after the daemon was killed.
 @Suite("A log that is damaged near its end")
 struct LogEndDamageTests {
     private let left = StoreScene()
     private let scene = StoreScene()
 
-    /// Groups of three events, 1 to 9, for a dispatcher; the daemon is killed.
-    /// - Parameter body: what is done behind the events.
+    /// Appends events 1 to 9 in groups of three. Then copies the directory as if the daemon were killed.
+    /// - Parameter body: makes further changes after the events.
     private func fill(_ body: () -> Void = {}) throws {
         try left.open()
         left.write(.dispatcher(.at(0)))
@@ -45,7 +45,7 @@ struct LogEndDamageTests {
         try rot(text, in: scene)
     }
 
-    /// A byte of the newest file that has a text.
+    /// Changes the last byte of a text in the newest file that contains the text.
     private func rot(_ text: String, in scene: StoreScene) throws {
         let log = scene.directory + "/log/"
         let names = try FileManager.default.contentsOfDirectory(atPath: log).filter { $0.hasSuffix(".log") }.sorted()
@@ -130,7 +130,7 @@ struct LogEndDamageTests {
         left.append(Groups.of(3...2_000, size: 2))
         left.close()
         try FileManager.default.copyItem(atPath: left.directory, toPath: scene.directory)
-        // Where the records are packed there is no text to look for: it is the last frame but one.
+        // Packed records contain no text to search for. The byte is in the last frame but one.
         let file = scene.directory + "/log/000001.log"
         var bytes = try #require(FileManager.default.contents(atPath: file))
         let end = try #require(bytes.lastIndex { $0 != 0 })
@@ -154,7 +154,7 @@ struct LogEndDamageTests {
         try rot("event-10")
         let state = try scene.open()
         #expect(state.warnings.count == 2, "\(state.warnings)")
-        // No more than may be lost: the sweeper goes from number to number.
+        // The last number must not exceed the numbers that may be lost, because the sweeper visits each number.
         #expect((11...1_000).contains(state.lastSequenceNumber))
         #expect(try scene.reopen().lastSequenceNumber == state.lastSequenceNumber)
     }
@@ -164,7 +164,7 @@ struct LogEndDamageTests {
         arguments: [.settled(1, Settled(through: 40)), .trim(through: 40), .deadLetter(.sample(40))] as [StoreChange])
     func settledInDoubt(_ change: StoreChange) throws {
         try fill {
-            // Refused groups had the numbers between.
+            // The numbers from 10 to 39 belong to refused groups.
             left.append(Groups.of(40...40))
             left.write(change)
         }
@@ -196,7 +196,7 @@ struct LogEndDamageTests {
         #expect(scene.append(Groups.of(7...7)) != nil)
         disk.failsToSync = false
         scene.write(.keep("a", [1]))
-        // What was acknowledged and is not there any more is damage, whether or not anything lies behind it.
+        // A missing acknowledged event is damage, even if the log has nothing after it.
         #expect(try scene.numbers() == [1, 2, 3])
         #expect(scene.quarantined == 3)
         #expect(try scene.reopen().lastSequenceNumber == 6)

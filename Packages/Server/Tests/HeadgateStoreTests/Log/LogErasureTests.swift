@@ -42,8 +42,8 @@ import Testing
         try result.get()
     }
 
-    /// Does steps of the removal.
-    /// - Returns: true if it is complete.
+    /// Performs at most this many steps of removing erased bytes.
+    /// - Returns: true if the removal is complete.
     private func remove(_ most: Int = .max) throws -> Bool {
         var steps = 0
         while steps < most {

@@ -58,7 +58,7 @@ struct LogGoldenTests {
     @Test("Q11: a packed piece is read from these bytes: a block of LZ4 behind its unpacked and packed lengths")
     func packed() throws {
         let bytes = Array("no, no, no, no, no, no, no, no, no, no".utf8)
-        // Four as they are, 29 as four bytes back, and five as they are, which ends a block.
+        // Four literal bytes, a match of 29 bytes at distance four, and the five literal bytes that end a block.
         let block = [0x4F] + bytes.prefix(4) + [4, 0, 10] + [0x50] + bytes.suffix(5)
         let piece = [38, 0, 0, 0, 14, 0, 0, 0] + block
         var read: [UInt8] = []

@@ -27,10 +27,10 @@ final class LogLastRoomTests {
         try? FileManager.default.removeItem(atPath: options.directory)
     }
 
-    /// - Returns: whether there was room.
+    /// - Returns: true if the commit succeeded, false if there was no room.
     private func write(_ changes: StoreChange...) -> Bool { commit(.write(changes)) }
 
-    /// - Returns: whether there was room.
+    /// - Returns: true if the commit succeeded, false if there was no room.
     private func commit(_ job: StoreJob) -> Bool {
         engine.resumeBackgroundWork()
         return if case .success = engine.commit([job]) { true } else { false }
@@ -50,7 +50,7 @@ final class LogLastRoomTests {
         return true
     }
 
-    /// Events come until there is no room for any.
+    /// Appends events until the log is out of room.
     private func fill() {
         while append() { doAllBackgroundWork() }
         #expect(engine.log.isOutOfRoom)
@@ -100,7 +100,7 @@ final class LogLastRoomTests {
 
     @Test("Q8: releasing a segment that is too small for another leaves the room for a change that frees more")
     func smallSegments() throws {
-        // Of the other dispatcher's few events there is a copy, which is small.
+        // The other dispatcher's few events are copied to a small segment.
         for number in 1...260 { #expect(append(route: number == 30 || number == 90 ? 2 : 1)) }
         for _ in 0..<100 { #expect(write(.settled(1, Settled(through: last)))) }
         doAllBackgroundWork()
@@ -108,7 +108,7 @@ final class LogLastRoomTests {
         #expect(copy.file.size < Self.segment)
         fill()
         while write(.keep("a", [UInt8](repeating: 0, count: 100))) {}
-        // What goes with it would leave no room for anything else.
+        // The dead letter in the same commit would leave no room for any other change.
         let deadLetter = DeadLetter.sample(90, dispatcher: 2, record: [UInt8](repeating: 0, count: Self.reserve / 4))
         let isWritten = write(.settled(2, Settled(through: last)), .deadLetter(deadLetter))
         #expect(!isWritten)

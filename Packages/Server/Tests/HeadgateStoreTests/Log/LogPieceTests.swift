@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Pieces of a log that may be packed")
 struct LogPieceTests {
-    /// The number of bytes before the bytes of a piece.
+    /// The size of a piece's header in bytes.
     private static let head = 8
 
     private func encoded(_ bytes: [UInt8], packedFrom least: Int = 1) -> [UInt8] {
@@ -18,7 +18,7 @@ struct LogPieceTests {
         return Array(writer.bytes.dropFirst())
     }
 
-    /// Reads a piece; nil if it is not sound.
+    /// Returns the bytes of a piece, or nil if the piece is damaged.
     private func read(_ piece: [UInt8]) -> [UInt8]? {
         piece.lend { piece in
             var (reader, bytes) = (LogReader(piece), [7] as [UInt8])
@@ -80,7 +80,7 @@ struct LogPieceTests {
 
     private let scene = StoreScene(durability: .normal)
 
-    /// Events 1 to 40 in packed groups of ten; the store is closed.
+    /// Stores events 1 to 40 in packed groups of ten, and closes the store.
     private func fill() throws {
         scene.options.leastPacked = 100
         try scene.open()
@@ -127,7 +127,7 @@ struct LogPieceTests {
     func foreign() throws {
         try fill()
         var (_, ranges, bytes, path) = try groups()
-        // As a program would write it that does not know how.
+        // The frame is intact, but a faulty program wrote packed bytes that cannot be unpacked.
         let range = ranges[3]
         guard case .header(let header) = bytes.withUnsafeBytes(LogHeader.read) else { return }
         let offset = LogPosition(segment: header.number, offset: range.lowerBound)

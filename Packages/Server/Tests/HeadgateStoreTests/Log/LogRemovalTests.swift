@@ -15,7 +15,7 @@ struct LogRemovalTests {
 
     private var log: String { scene.directory + "/log" }
 
-    /// Events 1 to 30 in segments of 8 KiB, all unsettled.
+    /// Appends events 1 to 90 in segments of 8 KiB, all unsettled.
     private func fill() throws {
         (scene.options.segmentSize, scene.options.blockSize) = (8 << 10, 1 << 10)
         try scene.open()
@@ -26,7 +26,7 @@ struct LogRemovalTests {
         }
     }
 
-    /// The file that was written to last.
+    /// Returns the path of the file with the newest segment.
     private func newestFile() throws -> String {
         let names = try FileManager.default.contentsOfDirectory(atPath: log).filter { $0.hasSuffix(".log") }
         let written = try names.map { name in
@@ -36,7 +36,7 @@ struct LogRemovalTests {
         return "\(log)/\(try #require(written.max { $0.number < $1.number }).name)"
     }
 
-    /// The number of the segment in a file; 0 where there is none.
+    /// Returns the number of the segment in a file, or 0 if the file has no active segment.
     private func number(of file: String) throws -> UInt64 {
         let bytes = try Data(contentsOf: URL(fileURLWithPath: file))
         guard case .header(let header) = Array(bytes.prefix(64)).withUnsafeBytes(LogHeader.read) else { return 0 }
@@ -136,7 +136,7 @@ struct LogRemovalTests {
         let left = try scene.numbers()
         #expect(left.first == 1 && left.suffix(3) == [91, 92, 93] && left.count > 30)
         scene.write()
-        // What a reader misses is quarantined, what a new beginning misses is told with that.
+        // Reads count missing events as quarantined. The new segment reports the other missing events.
         #expect(renewals.lost.reduce(scene.quarantined, +) == 93 - left.count)
         _ = try scene.reopen()
         #expect(try scene.numbers() == left)
@@ -154,7 +154,7 @@ struct LogRemovalTests {
         let left = try scene.numbers()
         #expect(left.last == 90 && left.count < 60)
         scene.write()
-        // The reader counts what it misses, until the log goes on in a new segment: that counts the rest of all files.
+        // Reads count missing events as quarantined. The new segment reports the missing events that were not read.
         #expect(renewals.lost.reduce(scene.quarantined, +) == 90 - left.count)
         #expect(scene.append(Groups.of(91...93, size: 200)) == nil)
         #expect(try scene.numbers() == left + [91, 92, 93])

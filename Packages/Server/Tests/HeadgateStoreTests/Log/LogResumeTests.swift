@@ -4,7 +4,7 @@ import Testing
 
 @testable import HeadgateStore
 
-/// Starts that go on where the daemon stopped in order (decision 55).
+/// Tests starts that continue in the last segment after an orderly stop (decision 55).
 @Suite("A log that continues after a restart")
 final class LogResumeTests {
     private var options = StoreOptions(directory: NSTemporaryDirectory() + "/headgate-resume-" + UUID().uuidString)
@@ -19,7 +19,7 @@ final class LogResumeTests {
         try? FileManager.default.removeItem(atPath: options.directory)
     }
 
-    /// The files of the log, the oldest first. One that is ready for the next segment holds zeros.
+    /// The segment files of the log, the oldest first, without files of zeros that are prepared for the next segments.
     private var files: [URL] {
         get throws {
             let names = try FileManager.default.contentsOfDirectory(atPath: options.logDirectory).sorted()
@@ -30,8 +30,8 @@ final class LogResumeTests {
         }
     }
 
-    /// A daemon from its start to its end.
-    /// - Returns: what it found.
+    /// Opens the store, and runs `body` with its engine.
+    /// - Returns: the state that the store had when it was opened.
     @discardableResult
     private func life(_ body: (LogEngine) throws -> Void) throws -> StoredState {
         let opened = try options.open()
@@ -58,7 +58,7 @@ final class LogResumeTests {
             try keep("place", 2, engine)
             let after = try Data(contentsOf: file)
             try keep("lost", 3, engine)
-            // The power goes: what was written first is lost, and what was written behind it is not.
+            // Simulates a power failure that loses the first write, and keeps the later one.
             bytes = try Data(contentsOf: file)
             for index in after.indices where after[index] != before[index] { bytes[index] = before[index] }
         }
@@ -73,7 +73,7 @@ final class LogResumeTests {
         "Q1: a start revokes the mark of an orderly stop at once, and syncs that",
         arguments: [false, true])
     func takenBackAtOnce(wasKilledBefore: Bool) throws {
-        // A start ends the frames that it writes again with a restart marker.
+        // After a kill, the start rewrites the frames and adds a restart marker.
         if wasKilledBefore { try life { engine in try keep("place", 1, engine) } }
         try life(stop)
         let file = try #require(files.last)
@@ -89,7 +89,7 @@ final class LogResumeTests {
 
     @Test("Q10: stops and starts do not make the log longer", arguments: [false, true])
     func noLonger(wasKilledBefore: Bool) throws {
-        // Then a restart marker is the frame before the closing frame.
+        // After a kill, the frame before the closing frame is a restart marker.
         if wasKilledBefore { try life { engine in try keep("place", 1, engine) } }
         try life(stop)
         let file = try #require(files.last)

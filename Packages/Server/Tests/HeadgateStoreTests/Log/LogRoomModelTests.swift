@@ -5,8 +5,8 @@ import Testing
 
 @testable import HeadgateStore
 
-/// A log on a disk that is full again and again, whose daemon dies there, behind dispatchers that come along as they like. They say what they have settled as
-/// `Settlements` does: what could not be written is said again with more.
+/// Fills a log's disk again and again, kills the daemon, and settles events at random. As in `Settlements`, a
+/// settlement that cannot be written is repeated with the next one.
 @Suite("A log on a disk that is full")
 struct LogRoomModelTests {
     @Test(
@@ -43,7 +43,7 @@ private final class History {
         (options.segmentSize, options.blockSize, options.disk) = (segment, 4 << 10, disk)
         options.leastPacked = random.oneIn(2) ? 1_000 : .max
         options.mostUnfiledIDBytes = 1_000
-        // Often there is no room beside whole segments, not even for a small file.
+        // In half of the runs, whole segments leave no room even for a small file.
         let rest = random.oneIn(2) ? 100 : Int.random(in: 0..<segment, using: &random)
         disk.room = Int.random(in: 4...8, using: &random) * segment + rest
         engine = try options.open().engine
@@ -56,8 +56,8 @@ private final class History {
         try? FileManager.default.removeItem(atPath: options.directory)
     }
 
-    /// Does a job, and the background work behind it.
-    /// - Returns: false where there was no room.
+    /// Carries out a job, and the background work that follows.
+    /// - Returns: false if there was no room.
     private func carryOut(_ job: StoreJob) -> Bool {
         engine.resumeBackgroundWork()
         let result = engine.commit([job])
@@ -89,16 +89,16 @@ private final class History {
         return carryOut(.write([.settled(number, Settled(through: position)), .trim(through: trimmed)]))
     }
 
-    /// Events come until there is no room, and some of them are settled meanwhile.
+    /// Appends events until there is no room. Dispatcher 1 settles some of them meanwhile.
     func fill() throws {
         while append(Int.random(in: 1...20, using: &random), size: Int.random(in: 0...1_500, using: &random)) {
-            // The other is held, so that the disk gets full.
+            // The other dispatcher settles nothing, so that the disk fills.
             if random.oneIn(10) { _ = settle(1, through: Int64.random(in: (settled[1] ?? 0)...last, using: &random)) }
         }
         #expect(last > 0)
     }
 
-    /// The daemon is killed, once or more often, and the next one starts.
+    /// Simulates up to three kills of the daemon, each with the next start.
     func die() throws {
         for _ in 0..<Int.random(in: 0...3, using: &random) {
             engine = nil

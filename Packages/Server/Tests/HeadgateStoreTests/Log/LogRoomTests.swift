@@ -8,7 +8,7 @@ import Testing
 struct LogRoomTests {
     let scene = StoreScene(durability: .normal)
 
-    /// With segments of 64 KiB, 64 MiB are as eight of them.
+    /// The size of a segment in bytes.
     private static let segment = 64 << 10
 
     @Test("Q10: behind a blocked dispatcher with a narrow rule the log takes at most about twice its live events")
@@ -18,7 +18,7 @@ struct LogRoomTests {
         scene.write(.dispatcher(.at(0)), .dispatcher(.at(0, number: 2, id: "archive")))
         var live = 0
         for first in stride(from: SequenceNumber(1), to: 8_000, by: 10) {
-            // One event in forty is for the dispatcher that is held, and the other has settled all.
+            // One event in forty is for the blocked dispatcher. The other dispatcher settles all events.
             let events = (first..<first + 10).map { (number: $0, route: RouteNumber($0 % 40 == 0 ? 1 : 2)) }
             let group = Groups.of(events, size: 400, newRoutes: first == 1 ? [1: [1, 2], 2: [2]] : [:])
             live += group.tallies[1]?.bytes ?? 0
@@ -79,7 +79,7 @@ struct LogRoomTests {
         guard case .noRoom = fault else { return #expect(Bool(false), "\(String(describing: fault))") }
         #expect(last > 200)
         #expect(try scene.numbers() == Array(1...last))
-        // What cannot be written is said again with what is settled next. It may not have to be, but at the end it must be written.
+        // A settlement that cannot be written is repeated with the next one. Some may fail, but not the last.
         for number in 1...last { scene.write(.settled(1, Settled(through: number))) }
         for _ in 0..<5 { scene.write() }
         #expect(scene.write(.settled(1, Settled(through: last))) == nil)
@@ -100,7 +100,7 @@ struct LogRoomTests {
         while scene.append(Groups.of(last + 1...last + 1, size: 4_000, newRoutes: last == 0 ? [1: [1]] : [:])) == nil {
             last += 1
         }
-        // Another program takes what is left.
+        // Another program takes the free space.
         try? Data(repeating: 0, count: 2 << 20).write(to: URL(fileURLWithPath: disk.path + "/other"))
         var refused = 0
         for number in 1...last where scene.write(.settled(1, Settled(through: number))) != nil { refused += 1 }
@@ -109,7 +109,7 @@ struct LogRoomTests {
 
     // MARK: A start without room
 
-    /// A log on a disk that is full, of a daemon that was killed.
+    /// Fills a disk with a log, whose daemon is killed when there is no room.
     private func killedWhenFull() throws -> (disk: FaultyDisk, last: SequenceNumber, segment: UInt64) {
         let disk = FaultyDisk()
         (scene.options.disk, scene.options.segmentSize, scene.options.durability) = (disk, Self.segment, .full)
@@ -213,7 +213,7 @@ struct LogRoomTests {
             try Data(repeating: 0, count: Self.segment).write(to: URL(fileURLWithPath: path))
         }
         _ = try scene.options.open()
-        // One is the segment, and two are ready for the next.
+        // One file is the active segment, and two are prepared for the next segments.
         #expect(try FileManager.default.contentsOfDirectory(atPath: scene.options.logDirectory).count <= 3)
     }
 }

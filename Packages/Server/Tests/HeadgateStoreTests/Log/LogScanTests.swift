@@ -6,7 +6,7 @@ import Testing
 
 @Suite("The valid part of a segment")
 struct LogScanTests {
-    /// Frames of these contents, as they lie behind each other in a segment.
+    /// Returns the bytes of consecutive frames with these contents.
     private func segment(
         _ contents: [String], certain: [Int] = [], number: UInt64 = 7
     ) -> [UInt8] {
@@ -34,7 +34,7 @@ struct LogScanTests {
         }
     }
 
-    /// Returns the offsets of frames with such contents.
+    /// Returns the offset of each frame with these contents, and of the end.
     private func offsets(_ contents: [String]) -> [Int] {
         contents.reduce(into: [LogHeader.size]) { $0.append($0[$0.count - 1] + LogFrame.size(of: 4 + $1.utf8.count)) }
     }
@@ -52,7 +52,7 @@ struct LogScanTests {
         let start = offsets(["one"])[1] - LogHeader.size
         bytes[start + position] ^= 0x10
         let (report, contents) = report(bytes)
-        // The last byte that is changed here is no part of the frame, but of the room behind it.
+        // Later positions are in the padding after the frame.
         let isChanged = position < LogFrame.headerSize + 4 + "two".utf8.count
         #expect(contents == (isChanged ? ["one"] : ["one", "two", "three"]))
         #expect(report.damaged.isEmpty)
@@ -73,7 +73,7 @@ struct LogScanTests {
         let old = segment(["a", "b", "c"], number: 6)
         let new = segment(["one"])
         #expect(report(new + old[new.count...]).contents == ["one"])
-        // Of the same segment, at its own place, but behind another frame than the one that was written at last.
+        // The frame has the right segment and offset, but follows another frame than the one before it now.
         let failed = segment(["ene", "two"])
         #expect(report(new + failed[new.count...]).contents == ["one"])
     }
@@ -82,7 +82,7 @@ struct LogScanTests {
     func changed() {
         let bytes = segment(["one", "two"])
         #expect(report(bytes).contents == ["one", "two"])
-        // Behind the header of the second, and its mark.
+        // The positions in the second frame: its first byte, and a byte of its content.
         for position in [0, LogFrame.headerSize + 5] {
             var changed = bytes
             changed[LogFrame.size(of: 7) + position] ^= 1
@@ -93,7 +93,7 @@ struct LogScanTests {
     @Test("Q8: frames are found behind any other bytes", arguments: 1...40 as ClosedRange<UInt64>)
     func found(seed: UInt64) {
         var random = SeededRandom(seed: Seed(seed))
-        // Garbage is rich in what frames begin with.
+        // The garbage contains many beginnings of frames.
         let deadLetters: [UInt8] = [0, 0, 0, 0x48, 0x66] + segment(["x"]).prefix(4)
         var (bytes, expected) = ([UInt8](), [Int]())
         for _ in 0..<20 {
@@ -124,7 +124,7 @@ struct LogScanTests {
             #expect(end == LogHeader.size + bytes.count, "seed \(seed)")
             return found
         }
-        // The frame behind another one does not follow it, and is a hole of its own.
+        // A frame right after another one may be missed, because the two do not belong together.
         let behindAnother = Set(
             zip(expected, expected.dropFirst()).filter { $0 + LogFrame.size(of: 11) == $1 }.map(\.1))
         #expect(found.allSatisfy(expected.contains), "seed \(seed)")

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("The table of recovery cases")
 struct RecoveryCaseTests {
-    /// Every combination of facts that can be true together.
+    /// All combinations of facts that can be true together.
     private static let possible: [LogEvidence] = (0..<256).map { bits in
         let facts = (0..<8).map { bits >> $0 & 1 == 1 }
         return LogEvidence(
@@ -29,19 +29,19 @@ struct RecoveryCaseTests {
     func claims() throws {
         for evidence in Self.possible {
             let action = try #require(RecoveryCase.of(evidence)).action
-            // Only a log of which nothing was ever told is begun, and only one without a beginning is set aside.
+            // A new log is begun only if no log exists. Only a log without a start is set aside.
             #expect((action == .begin) == (!evidence.hasFiles && !evidence.isOwn), "\(evidence)")
             #expect((action == .setAside) == (evidence.hasFiles && !evidence.hasStart), "\(evidence)")
-            // A life does not forget what it knows.
+            // A process that has written to the log keeps the state that it knows.
             if evidence.isOwn { #expect(action != .begin && action != .resume) }
-            // A segment is gone on with as it is only where nothing in it but its last frame may be in doubt.
+            // The log resumes in a segment only if the segment is closed, certain and whole.
             if action == .resume {
                 #expect(evidence.isClosed && evidence.isCertain && evidence.isWhole, "\(evidence)")
             }
-            // Nothing is written to where there is no room, and a segment that relies on another is not gone on with.
+            // A rewrite needs room. Without room, only a segment with its own start is affirmed.
             if action == .rewrite { #expect(evidence.hasRoom) }
             if action == .affirm { #expect(!evidence.hasRoom && evidence.hasOwnStart, "\(evidence)") }
-            // Where there is room, every log with a beginning can be used.
+            // With room, every log with a start can be used.
             if evidence.hasRoom, evidence.hasStart { #expect(action != .refuse, "\(evidence)") }
         }
     }

@@ -5,10 +5,10 @@ import Testing
 
 @testable import HeadgateStore
 
-/// The segments that a log drops and copies, wherever the active segment happens to end.
+/// Tests that segments are dropped and copied correctly, wherever the active segment ends.
 @Suite("The segments of a log")
 struct SegmentLogTests {
-    /// As many small changes as go into one segment and more.
+    /// Numbers of small changes to test with: from none to more than fit into one segment.
     private static let fills = 0..<40
 
     @Test("Q10: no file is used for two segments, wherever a segment ends while released ones are removed")
@@ -64,7 +64,7 @@ struct SegmentLogTests {
         let scene = try LogScene()
         try scene.change(.deadLetter(.sample(9)))
         try scene.trackForTwo(1...60)
-        // The text of the answer in the first dead letter's frame.
+        // `busy` is the destination's answer in the first dead letter.
         try scene.rot("busy")
         let copy = try #require(try LogCopy(scene.log))
         while try copy.step() {}
@@ -111,7 +111,7 @@ struct SegmentLogTests {
             scene.disk.liesAbout = scene.log.files.path(scene.log.active.segment.file.number)
             do { while try copy.step() {} } catch { copy.cancel() }
             scene.disk.liesAbout = nil
-            // Another process finds what there is now.
+            // Reopening reads the log as another process would.
             if !goesOn { try scene.reopen() }
             try scene.track(61...120)
             #expect(try scene.deadLetters == [10], "\(fill)")
@@ -203,11 +203,11 @@ struct SegmentLogTests {
         while scene.log.areIDsDue { try scene.log.fileIDs() }
         #expect(scene.log.state.ids.recent == [] && scene.log.state.ids.files.count == 1)
         let file = try #require(scene.log.state.ids.files.first).file
-        // A daemon that is killed now has them from the segment.
+        // If the daemon is killed now, the next start reads the ids from the segment.
         try scene.reopen()
         #expect(scene.log.state.ids.recent.map(\.lastSequenceNumber) == [1, 2, 3, 4])
         #expect(scene.log.state.ids.files.count == 0 && !scene.log.files.isThere(file.number))
-        // The next segment says that there is a file, and has one for the rest.
+        // The next segment names the file of ids, and contains only the later id.
         try scene.log.fileIDs()
         try scene.track(5...5, remembersIDs: true)
         try scene.beginSegment()
@@ -249,7 +249,7 @@ struct SegmentLogTests {
     @Test("Q8: a segment that was begun and dropped is never read as a later one with its number")
     func begunInVain() throws {
         let scene = try LogScene(.full)
-        // What is written first fills its block of 4 KiB.
+        // The first write of a segment fills a block of 4 KiB.
         scene.options.segmentSize = 64 << 10
         try scene.reopen()
         let begun = scene.log.counts.begun
@@ -262,7 +262,7 @@ struct SegmentLogTests {
             scene.log.active.segment.number, scene.log.files.path(scene.log.active.segment.file.number)
         )
         try scene.track(last + 1...last + 20)
-        // Its header never came to the disk.
+        // Simulates a segment whose header was never written to the disk.
         let file = try FileHandle(forUpdating: URL(fileURLWithPath: path))
         try file.write(contentsOf: Data(repeating: 0, count: LogHeader.size))
         try file.close()
@@ -330,8 +330,8 @@ private final class LogScene {
         }
     }
 
-    /// Every tenth event is for a dispatcher that is held; the other has settled its own.
-    /// - Parameter deadLetter: an event about which there is a dead letter.
+    /// Appends events, every tenth for dispatcher 2, which settles none. Dispatcher 1 gets and settles the others.
+    /// - Parameter deadLetter: the event of a dead letter that is stored first, or nil for none.
     func trackForTwo(_ numbers: ClosedRange<SequenceNumber>, deadLetter: SequenceNumber? = 10) throws {
         if let deadLetter { try change(.deadLetter(.sample(deadLetter))) }
         try track(numbers) { $0 % 10 == 0 ? 2 : 1 }
@@ -342,13 +342,13 @@ private final class LogScene {
         for _ in 0..<count { try change(.keep("name", Array(repeating: 0, count: 40))) }
     }
 
-    /// Fills the active segment, so that the next entry is in another one.
+    /// Writes changes until a new segment begins.
     func beginSegment() throws {
         let count = log.counts.begun
         while log.counts.begun == count { try fill(1) }
     }
 
-    /// Damages the first file that holds a text, at the text's last byte.
+    /// Changes the last byte of a text in the first file that contains the text.
     func rot(_ text: String) throws {
         for name in try names.sorted() where name.hasSuffix(".log") {
             let url = URL(fileURLWithPath: options.logDirectory + "/" + name)
@@ -368,8 +368,8 @@ private final class LogScene {
         get throws { try log.state.deadLetters.entries.compactMap { try log.deadLetter($0)?.sequenceNumber } }
     }
 
-    /// The log has what dispatchers have not settled, in order, in files that are each one segment's; and so it has for
-    /// another process.
+    /// Checks that the log has exactly the expected unsettled events of each dispatcher, in order, and that no file has
+    /// two segments. Checks the same after reopening the log.
     func check(_ expected: [DispatcherNumber: [SequenceNumber]], _ comment: Comment) throws {
         try inspect(expected, comment)
         try reopen()

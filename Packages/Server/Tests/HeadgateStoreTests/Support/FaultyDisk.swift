@@ -2,13 +2,14 @@ import Glibc
 
 @testable import HeadgateStore
 
-/// The system's disk, with calls that fail when a test says so. Nothing has to survive a power failure, so nothing is synced.
+/// The system's disk, with calls that fail as a test requires. Data need not survive a power failure, so that syncs do
+/// nothing.
 ///
-/// `@unchecked`: faults are set by a test's one thread, before others work with the disk.
+/// `@unchecked`: the test's thread sets the faults before other threads use the disk.
 final class FaultyDisk: Disk, @unchecked Sendable {
-    /// The file to which writes succeed, and are reported as failed.
+    /// The path of the file whose writes succeed but are reported as failed, or nil.
     var liesAbout: String?
-    /// The files whose pages the system was asked to drop from memory, in order.
+    /// The paths of the files whose pages were dropped from the page cache, in order.
     fileprivate(set) var leftCache: [String] = []
     /// True if syncs fail.
     var failsToSync = false
@@ -18,11 +19,11 @@ final class FaultyDisk: Disk, @unchecked Sendable {
     var failsToRemove = false
     /// The paths of the removed files, in order.
     private(set) var removed: [String] = []
-    /// True if something was removed that may come back after a power failure.
+    /// True if a removed file may reappear after a power failure.
     var hasUncertainRemovals: Bool { !unsynced.isEmpty }
-    /// The directories from which something was removed since they were synced.
+    /// The directories in which a file was removed since their last sync.
     private var unsynced: Set<String> = []
-    /// Bytes that all files may have together, and have.
+    /// The most bytes that all files may have together.
     var room = Int.max
     var taken: Int { sizes.values.reduce(0, +) }
     private var sizes: [String: Int] = [:]
@@ -31,13 +32,13 @@ final class FaultyDisk: Disk, @unchecked Sendable {
     fileprivate let onWrite: @Sendable () -> Void
 
     /// - Parameters:
-    ///   - onSync: called, by whichever thread it is, where something would be synced.
+    ///   - onSync: called in place of each sync, on the thread that syncs.
     ///   - onWrite: called at each write.
     init(onSync: @escaping @Sendable () -> Void = {}, onWrite: @escaping @Sendable () -> Void = {}) {
         (self.onSync, self.onWrite) = (onSync, onWrite)
     }
 
-    /// A file reaches so far, if there is room for that.
+    /// Extends a file's counted size to `end` bytes. Throws `ENOSPC` if there is no room.
     fileprivate func reach(_ end: Int, _ path: String) throws(DiskFault) {
         let more = end - (sizes[path] ?? 0)
         guard more > 0 else { return }

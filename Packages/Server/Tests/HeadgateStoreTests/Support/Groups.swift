@@ -5,7 +5,7 @@ import HeadgateData
 
 /// Makes groups of events as the queue would.
 enum Groups {
-    /// A group of events with the numbers and routes given.
+    /// Returns a group of events with these numbers and routes.
     static func of(
         _ events: [(number: SequenceNumber, route: RouteNumber)], size: Int = 40,
         received: Int64 = 1_000, timeToLive: Duration? = nil,
@@ -22,7 +22,7 @@ enum Groups {
             chunk: chunk, tallies: tallies, ages: GroupAges(chunk), newRoutes: newRoutes, recentIDs: recentIDs)
     }
 
-    /// A group of consecutive events of one route.
+    /// Returns a group of consecutive events of one route.
     static func of(
         _ numbers: ClosedRange<SequenceNumber>, route: RouteNumber = 1, size: Int = 40,
         received: Int64 = 1_000, timeToLive: Duration? = nil,
@@ -55,7 +55,7 @@ enum Groups {
         _ id: UnsafeRawBufferPointer, _ name: UnsafeRawBufferPointer, _ data: UnsafeRawBufferPointer,
         _ route: RouteNumber, _ timeToLive: Duration?
     ) -> TrackedEvent {
-        // A literal's bytes stay where they are.
+        // The bytes of a `StaticString` are never freed.
         let context: StaticString = "{}"
         return TrackedEvent(
             id: id, identity: nil, name: name, time: nil, key: nil, timeToLive: timeToLive,

@@ -1,9 +1,9 @@
 import Foundation
 
-/// Stands for a program that this process is just starting: between fork and exec it has all that was open, each file
-/// with its lock, and goes on having it when this process closes its own.
+/// Imitates a program that this process is starting. Between fork and exec the program has copies of all open files
+/// with their locks, and keeps them when this process closes its own.
 final class StartingProgram {
-    /// The part of a file that the program has.
+    /// The copies of a file's descriptors.
     let descriptors: [Int32]
 
     init(has path: String) {

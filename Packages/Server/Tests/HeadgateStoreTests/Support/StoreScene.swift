@@ -4,13 +4,13 @@ import HeadgateTransport
 
 @testable import HeadgateStore
 
-/// A store in a temporary directory, and a scheduler that is the test itself.
+/// A store in a temporary directory. The test runs the work that the store posts to its scheduler.
 final class StoreScene {
     let directory: String
     var options: DiskEventStore.Options
     private let posted = Guarded<[@Sendable () -> Void]>([])
     private(set) var store: DiskEventStore
-    /// Events that were reported as put aside.
+    /// The number of events that the store reported as quarantined.
     private(set) var quarantined = 0
     private(set) var droppedDeadLetters: [DispatcherNumber: Int] = [:]
 
@@ -56,7 +56,7 @@ final class StoreScene {
         try answer { store.read(after: sequenceNumber, then: $0) }.get()
     }
 
-    /// The numbers of all events behind a place, read as a dispatcher would.
+    /// Returns the numbers of all events after a position, read as a dispatcher would.
     func numbers(after sequenceNumber: SequenceNumber = 0) throws -> [SequenceNumber] {
         var position = sequenceNumber
         var numbers: [SequenceNumber] = []
@@ -67,7 +67,7 @@ final class StoreScene {
         return numbers
     }
 
-    /// Asks for something and does the scheduler's work until the answer has come.
+    /// Starts an operation, and runs the scheduler's work until the answer has come.
     func answer<Answer>(_ ask: (@escaping (Answer) -> Void) -> Void) -> Answer {
         var result: Answer?
         ask { result = $0 }
@@ -77,15 +77,15 @@ final class StoreScene {
         }
     }
 
-    /// Carries out the work that the store has scheduled, and waits for it.
+    /// Waits for work that the store has posted to the scheduler, and runs it.
     func work() {
         for work in posted.takeAll(waiting: true) { work() }
     }
 }
 
 extension StoreScene {
-    /// Waits until the store has done what it leaves for idle moments, then closes and opens it: steps are taken after
-    /// each turn, so a bounded number of turns is enough.
+    /// Waits for the store's background work, then closes and reopens the store. Each turn does a step of this work, so
+    /// that a bounded number of turns is enough.
     func reopenWhenIdle(turns: Int = 40) throws -> StoredState {
         for _ in 0..<turns { write() }
         return try reopen()
@@ -111,14 +111,14 @@ final class SmallDisk {
     }
 
     deinit {
-        // Files may still be open: the mount goes when they are closed.
+        // Files may still be open. The system unmounts when they are closed.
         umount2(path, Int32(MNT_DETACH))
         rmdir(path)
     }
 
     private var filler: String { path + "/filler" }
 
-    /// Takes most of the room.
+    /// Fills all but 900 000 bytes of the file system.
     func fill() throws {
         try Data(repeating: 0, count: SmallDisk.size - 900_000).write(to: URL(fileURLWithPath: filler))
     }
