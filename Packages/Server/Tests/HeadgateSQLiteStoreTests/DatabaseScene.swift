@@ -7,7 +7,7 @@ import HeadgateTransport
 
 @testable import HeadgateSQLiteStore
 
-/// A database in a temporary directory, and a scheduler that is the test itself.
+/// A database in a temporary directory. The test runs the work that the store posts to its scheduler.
 final class DatabaseScene {
     let directory = NSTemporaryDirectory() + "/headgate-database-" + UUID().uuidString
     var options: SQLiteEventStore.Options
@@ -52,7 +52,7 @@ final class DatabaseScene {
         answer { store.write(changes, then: $0) }
     }
 
-    /// The numbers of all events, read as a dispatcher would.
+    /// Returns the numbers of all events, read as a dispatcher would.
     func numbers() throws -> [SequenceNumber] {
         var (position, numbers): (SequenceNumber, [SequenceNumber]) = (0, [])
         while let chunk = try answer({ store.read(after: position, then: $0) }).get() {
@@ -62,7 +62,7 @@ final class DatabaseScene {
         return numbers
     }
 
-    /// Asks for something and does the scheduler's work until the answer has come.
+    /// Starts an operation, and runs the scheduler's work until the answer has come.
     func answer<Answer>(_ ask: (@escaping (Answer) -> Void) -> Void) -> Answer {
         var result: Answer?
         ask { result = $0 }
@@ -72,12 +72,12 @@ final class DatabaseScene {
         }
     }
 
-    /// Does the work that the store has posted to its scheduler, waiting for some.
+    /// Waits for work that the store has posted to the scheduler, and runs it.
     func work() {
         for work in posted.takeAll(waiting: true) { work() }
     }
 
-    /// Runs SQL on the file, from outside.
+    /// Runs SQL on the file over a separate connection.
     @discardableResult
     func sql(_ text: String) throws -> Int64 {
         try SQLiteConnection(path: options.path).integer(text)

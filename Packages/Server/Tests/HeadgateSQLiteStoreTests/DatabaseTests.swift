@@ -56,7 +56,7 @@ struct DatabaseTests {
         scene.append(.sample(1...3))
         var faults: [StoreFault?] = []
         scene.store.append(.sample(4...5)) { faults.append($0) }
-        // Two of these are there already.
+        // Events 2 and 3 of this group are already stored.
         scene.store.append(.sample(2...6)) { faults.append($0) }
         scene.store.append(.sample(7...8)) { faults.append($0) }
         scene.write()
@@ -80,7 +80,7 @@ struct DatabaseTests {
         try scene.open()
         for number in 1...8 as ClosedRange<SequenceNumber> { scene.append(.sample(number...number, size: 60_000)) }
         scene.close()
-        // The chains of some large rows lead nowhere.
+        // Breaks the chains of overflow pages of some large rows.
         let url = URL(fileURLWithPath: scene.options.path)
         var bytes = try Data(contentsOf: url)
         let starts = stride(from: 0, to: bytes.count, by: 4_096).filter { bytes[$0] == 0 }

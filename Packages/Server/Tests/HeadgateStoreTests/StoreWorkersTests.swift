@@ -230,13 +230,13 @@ private final class Scene: Sendable {
     func orderOfLeft() -> (isLeft: Bool, written: [SequenceNumber]) {
         let bench = WorkersBench(loop, directory + "/left")
         onLoop { _ in bench.start() }
-        // The disk counts as quick after some answers. Background work keeps the engine with the store's thread for a while.
+        // The disk counts as quick after some answers. Background work keeps the engine with the store's thread.
         for _ in 1...20 {
             onLoop { _ in bench.put() }
             bench.waitUntilCommitted()
         }
         for _ in 1...50 where !bench.isLeft {
-            // The store's thread writes this event, which is too large for the loop's thread. Meanwhile another is appended.
+            // The event is too large for the loop's thread. While the store's thread writes it, another is appended.
             onLoop { _ in bench.putHeld(size: 200_000) }
             bench.waitUntilHeld()
             bench.put()

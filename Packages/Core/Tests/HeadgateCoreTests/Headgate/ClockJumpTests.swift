@@ -236,7 +236,7 @@ struct ClockJumpTests {
         let later = ClockJumpTests.now.milliseconds + 3 * ClockJumpTests.year
         try boot(bench, at: Timestamp(milliseconds: later))
         bench.advance(by: .seconds(60))
-        // A restart within one boot is no second opinion.
+        // A restart within the same boot does not confirm the clock.
         try bench.restart()
         #expect(bench.gate.warnings.count == 1 && bench.summary().oldest == .seconds(60))
         try boot(bench, at: Timestamp(milliseconds: later + 160_000))

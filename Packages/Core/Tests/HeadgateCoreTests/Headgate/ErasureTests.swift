@@ -205,7 +205,7 @@ import Testing
         return bench
     }
 
-    /// Does something once a number of events is erased.
+    /// Calls `work` once `count` events are erased.
     private func once(_ bench: GateBench, _ count: Int, _ work: @escaping () -> Void) -> any Disposable {
         var isOver = false
         return bench.gate.changes.subscribe { [unowned gate = bench.gate] _ in

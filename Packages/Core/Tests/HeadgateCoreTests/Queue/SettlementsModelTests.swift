@@ -157,7 +157,7 @@ private final class History: GateHost {
         settlements.settled(number) { [unowned self] in Settled(through: positions[number] ?? 0) }
     }
 
-    /// Asks to be notified when everything up to now is written.
+    /// Requests a notification for when all changes so far are written.
     private func ask() {
         asked += 1
         let (value, deadLetters) = (kept, dead)

@@ -79,7 +79,7 @@ struct HTTPAnswerPolicyTests {
 }
 
 extension SendResult {
-    /// Returns the result of an answer with a status, by the default policy.
+    /// Returns the result of an answer with a status under the default policy.
     static func http(_ status: Int, retryAfter: Duration? = nil, answer: String? = nil) -> SendResult {
         .refused(HTTPAnswerPolicy().refusal(status: status, retryAfter: retryAfter, answer: answer))
     }

@@ -39,7 +39,7 @@ import Testing
             let warning: DataItem =
                 "barriers.BatchingBarrier: applies by default to no configured dispatcher"
             #expect(warnings == (isWarning ? [warning] : []))
-            // `collect` comes, and the warning goes.
+            // Once `collect` is added, the warning is removed.
             let collect: DataItem = ["kind": "file", "path": "c.ndjson"]
             try await client.call("config.set", ["patch": ["dispatchers": ["collect": collect]]])
             #expect(try await client.call("status")["warnings"].elements.isEmpty)

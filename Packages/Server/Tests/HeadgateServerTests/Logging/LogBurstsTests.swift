@@ -12,7 +12,7 @@ import Testing
         LogLine(.eventsRefused, ["events": .number(DataNumber(events)), "reason": .string(reason)])
     }
 
-    /// Returns for each line whether it is logged at once. All lines come at one moment.
+    /// Returns a Boolean value for each line: true if it is logged at once. All lines come at one moment.
     private func take(_ lines: [LogLine], at moment: Double, in bursts: inout LogBursts) -> [Bool] {
         lines.map { bursts.take($0, at: second(moment)) }
     }

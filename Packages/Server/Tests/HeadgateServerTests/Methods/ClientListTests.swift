@@ -124,7 +124,7 @@ struct ClientListTests {
             while try await !stage.inspect({ $0.sessions.all.contains { $0.stop?.reason == .storing } }) {
                 client.fill(with: event + "\n")
             }
-            // An operator can look and act meanwhile. An event of the same session waits for the store.
+            // An operator's calls are answered meanwhile. An event of the same session waits for the store.
             let operating = try await stage.client()
             let entries = try await operating.call("client.list")["clients"].elements
             #expect(entries[1]["stopped"]["reason"] == "storing")

@@ -12,7 +12,7 @@ import Testing
     )
     func taken() async throws {
         try await calling { method, call in
-            // A rule has a grammar of its own, so that no value of its schema is sure to be right.
+            // `store.erase` is left out: its rule has a grammar, so a value that fits the schema may be refused.
             for part in method.parts where "\(method.name)" != "store.erase" {
                 let reported = "\(method.name): \(part.path)"
                 for value in part.schema.right {
@@ -34,7 +34,7 @@ import Testing
     func refused() async throws {
         try await calling { method, call in
             for part in method.parts {
-                // The start of a rewind takes no value of its schema for sure, and is judged first.
+                // `dispatcher.rewind` checks `to` first, and may refuse any value that fits the schema of `to`.
                 for value in part.schema.wrong where part.path != "dry_run" || "\(method.name)" != "dispatcher.rewind" {
                     let reported = "\(method.name): \(part.path): \(value)"
                     let refusal = try await call(method.params(with: part, being: value))

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Barriers whose owners disconnect", .timeLimit(.minutes(5)))
 struct RemoteBarrierDisconnectTests {
-    /// Lets an owner register a closed barrier and disconnect, and returns a client that watches this.
+    /// Registers a barrier by a client that then disconnects, and returns another client that watches.
     private func leave(
         _ stage: ServiceStage, _ onDisconnect: String?, state: String = "closed"
     ) async throws -> LineClient {

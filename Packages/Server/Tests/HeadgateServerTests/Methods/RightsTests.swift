@@ -6,10 +6,10 @@ import Testing
 
 @testable import HeadgateServer
 
-/// X1, X7: rights of callers, and what is told of calls that change the service or are refused.
+/// X1, X7: the rights of callers, and the log lines about calls that change the service or are refused.
 @Suite("Rights and operations", .timeLimit(.minutes(5)))
 struct RightsTests {
-    /// The lines of the log that a test wants to see.
+    /// Records the lines of the log.
     private final class Lines: Sendable {
         private let lines = Guarded<[LoggedLine]>([])
         func add(_ line: LoggedLine) { lines.withLock { $0.append(line) } }
@@ -17,7 +17,7 @@ struct RightsTests {
         func all(_ kind: String) -> [LoggedLine] { lines.withLock { $0.filter { $0.kind == kind } } }
     }
 
-    /// Makes the clients of a service another user, because the daemon's own user has all rights.
+    /// Gives the clients of a service another user, because the daemon's own user has all rights.
     private func disguise(_ stage: ServiceStage, _ access: AccessSettings = AccessSettings()) async throws {
         try await stage.inspect { service in
             for session in service.sessions.all {
@@ -62,7 +62,7 @@ struct RightsTests {
             #expect(pause["uid"] == .number(DataNumber(Int(getuid()))) && pause["outcome"] == "done")
             #expect(pause["pid"] == .number(DataNumber(Int(getpid()))))
             #expect(found[1].members["object"] == "archive" && found[1].members["reason"] == .null)
-            // Names of settings, never values.
+            // The log contains the names of settings, never their values.
             #expect(found[2].members["object"] == "limits.max_depth, log_format")
             #expect(!found[2].message.contains(": 40"))
             let metrics = try await client.call("metrics")["metrics"].elements

@@ -5,8 +5,8 @@ import Testing
 @testable import HeadgateServer
 
 extension ServiceStage {
-    /// Has the store read nothing, or read again.
-    /// - Returns: how often it has read so far.
+    /// Makes the store hold back reads, or releases them.
+    /// - Returns: the number of reads so far.
     @discardableResult
     fileprivate nonisolated func holdReads(_ isHeld: Bool) async throws -> Int {
         try await inspect { service in
@@ -88,7 +88,7 @@ struct TraceMethodTests {
             await client.close()
             try await stage.until { $0.sessions.count == 1 }
             let reads = try await stage.holdReads(false)
-            // The round of the first trace ends. The other traces of the gone client are dropped.
+            // The round of the first trace ends. The other traces of the disconnected client are dropped.
             var traced = try await other.message(to: other.request("event.trace", ["id": "a"]))
             while traced["error"] != .null {
                 traced = try await other.message(to: other.request("event.trace", ["id": "a"]))

@@ -4,7 +4,7 @@ import Testing
 
 @testable import HeadgateServer
 
-/// X1: a session that loses a right ends what it does by the right, and closes.
+/// X1: a session that loses a right ends the work that needs the right, and closes.
 @Suite("Lost rights", .timeLimit(.minutes(5)))
 struct LostRightTests {
     /// The uses of the right `serve`.

@@ -37,7 +37,7 @@ struct UserTurnsTests {
         #expect(machine.turnCame() == .takeLines)
         mayTake = machine.mayTakeLine(.init())
         #expect(mayTake)
-        // The session has no more than its user.
+        // The session's share is no larger than the share of its user.
         machine.share.spend(100)
         mayTake = machine.mayTakeLine(.init())
         #expect(!mayTake)

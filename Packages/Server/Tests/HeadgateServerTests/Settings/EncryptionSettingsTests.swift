@@ -115,7 +115,7 @@ import Testing
         #expect(contents().allSatisfy { !$0.contains("4711") && $0.hasPrefix("hgatefil") })
         #expect(try sealed.0.read() == settings && sealed.1.read(url: "u")?.settings == settings)
         #expect(try plain.0.read() == nil && plain.1.read(url: "u") == nil)
-        // One file in place of the other is damage.
+        // An encrypted file under the name of another one counts as damaged.
         try FileManager.default.removeItem(atPath: folder + "/" + RemoteSettingsCopy.name)
         try FileManager.default.copyItem(
             atPath: folder + "/" + PersistedSettings.name, toPath: folder + "/" + RemoteSettingsCopy.name)

@@ -20,7 +20,7 @@ struct FailedLoadTests {
                 _ = try await client.refusal("config.reload")
                 #expect(try await warnings(client) { $0.hasPrefix("the configuration file is refused since ") })
                 #expect(try await isWhole("file", client) == 0)
-                // Another layer does not change that.
+                // A change of another layer does not end the warning.
                 try await client.call("config.set", ["patch": ["shutdown_timeout_ms": 1]])
                 #expect(try await isWhole("file", client) == 0)
             }

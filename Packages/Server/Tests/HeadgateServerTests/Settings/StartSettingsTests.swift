@@ -89,7 +89,7 @@ struct StartSettingsTests {
         let fits = waiting.fullest(layers, check)
         #expect(fits.waiting == PendingSettings())
         #expect(fits.reading.settings?.dispatcherIDs == ["collect", "late"])
-        // Settings that were set later win.
+        // Settings that were set later take precedence.
         layers.patch(["dispatchers": ["late": ["path": "m"]]])
         let merged = waiting.fullest(layers, check).layers.effective
         #expect(

@@ -133,7 +133,7 @@ private struct CountedKind: DispatcherKind {
     let name = "counted"
     let tally: SenderTally
 
-    /// The settings are a Boolean value that says whether they are bad.
+    /// Returns true if the entry is configured as bad. Creating a sender with such settings fails.
     func read(_ entry: SettingsReader, common: inout DispatcherSettings) -> Bool {
         var isBad = false
         entry.section("configuration") { $0.bool("bad", into: &isBad) }

@@ -24,7 +24,7 @@ struct StoredKindTests {
         }
     }
 
-    /// The files of the directory, with their bytes.
+    /// Returns the bytes of each file in the directory, by name.
     private func content() throws -> [String: Data] {
         try FileManager.default.subpathsOfDirectory(atPath: directory.path).reduce(into: [:]) {
             $0[$1] = FileManager.default.contents(atPath: directory.path + "/" + $1)
@@ -83,7 +83,7 @@ struct StoredKindTests {
         #expect(changed.subtracting(companions) == [])
     }
 
-    /// Three events for one dispatcher.
+    /// Stores three events for one dispatcher, which has settled the events up to `settled`.
     private func fill(_ kind: StoreKind, settledThrough settled: SequenceNumber) throws {
         // SQLite's store needs its directory.
         try FileManager.default.createDirectory(atPath: directory.path, withIntermediateDirectories: true)
@@ -99,7 +99,7 @@ struct StoredKindTests {
     }
 }
 
-/// A directory of a test's own, which may not be there yet.
+/// The path of a test's directory, which the test creates if it needs the directory.
 private final class TemporaryDirectory {
     let path = NSTemporaryDirectory() + "headgate-kind-" + UUID().uuidString
 
@@ -108,7 +108,7 @@ private final class TemporaryDirectory {
     }
 }
 
-/// A store whose scheduler is the test itself.
+/// A store whose scheduled work is run by the test.
 private final class PumpedStore {
     let store: any EventStore
     private let posted = Guarded<[@Sendable () -> Void]>([])

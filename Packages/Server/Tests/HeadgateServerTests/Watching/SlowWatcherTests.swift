@@ -37,7 +37,7 @@ private final class SlowWatcher {
     private let done: (Bool) -> Void
     private var text = ""
 
-    /// A time longer than any pace of a watch. Timers of one loop fire in the order of their deadlines.
+    /// A time longer than the pace of any watch. Timers of one loop fire in the order of their deadlines.
     private static let longerThanAnyPace = Duration.milliseconds(200)
     private static let blank = UInt8(ascii: " ")
     private static let blankLine = [UInt8](repeating: blank, count: 65_535) + [UInt8(ascii: "\n")]
@@ -57,7 +57,7 @@ private final class SlowWatcher {
         }
     }
 
-    /// Falls behind: gets much output that it does not read.
+    /// Makes the client fall behind: the service sends output that the client does not read.
     private func fall() {
         for session in service.sessions.all {
             for _ in 1...32 { session.send(Self.blankLine) }

@@ -13,7 +13,7 @@ struct WatchTurnTests {
             _ = turn.count(3_200, of: 7)
             reports += 1
         }
-        // Each costs a call and a hundred units for its bytes.
+        // Each report costs a call and 100 units for its bytes.
         #expect(reports == UserTurns.whole / (TurnShare.call + 100) + 1)
         #expect(turn.allows(8))
     }

@@ -4,7 +4,7 @@ import Testing
 @testable import HeadgateServer
 
 /// Sends random lines of one client to a real service over a real socket, while another client cancels its flushes.
-/// Whatever comes, each request gets one answer, and nothing is left of the session.
+/// Each request gets exactly one answer, and the session is released at the end.
 struct LiveHistory {
     private var random: SeededGenerator
     private var lastID = 0

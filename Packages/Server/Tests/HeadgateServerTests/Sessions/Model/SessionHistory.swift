@@ -389,7 +389,7 @@ struct SessionHistory {
 
     // MARK: The slow model
 
-    /// Everything that the connection makes the daemon keep, counted from scratch.
+    /// The messages and bytes that the daemon keeps for the connection, counted from scratch.
     private var kept: (underWay: Int, requestBytes: Int, keptBytes: Int) {
         let ofBatches = batches.values.reduce(into: (bytes: 0, kept: 0)) {
             $0 = ($0.bytes + $1.bytes, $0.kept + $1.kept)
@@ -425,7 +425,7 @@ struct SessionHistory {
         }
     }
 
-    /// The reason why the client is not read, by all that its connection makes the daemon keep.
+    /// The expected reason why the session does not read, by the messages and bytes that the daemon keeps.
     private var stop: SessionMachine.Stop? {
         switch machine.reading {
         case .paused(until: .group): return .storing
@@ -437,7 +437,7 @@ struct SessionHistory {
         }
     }
 
-    /// Checks that nothing is owed by either side when the connection closes.
+    /// Checks that no answer and no line is outstanding when the connection closes.
     private func checkClose() throws(Violation) {
         guard outstanding.isEmpty, batches.isEmpty else { throw Violation(description: "closed on what is owed") }
         guard client == .open || framed.isEmpty && (unread.isEmpty || isEnding) else {
