@@ -1,9 +1,9 @@
 #!/usr/bin/env ruby
 # frozen_string_literal: true
 
-# The Ruby client as a program, by the verbs of Docs/Clients.md.
+# The Ruby client as a program with the verbs of Docs/Clients.md.
 
-# Ruby calls this function last: the others come before, in the reverse order.
+# Ruby runs this block last, since it runs the blocks of at_exit in reverse order.
 LATE = []
 at_exit { LATE.each(&:call) }
 
@@ -58,14 +58,14 @@ def events(count, name, size = "0")
   Array.new(count.to_i) { |n| {event: name, data: {n: n, **more}} }
 end
 
-# Tracks as many events without waiting in between; writes the outcome of each, in order.
+# Tracks `count` events without waiting between them, and writes the outcomes in order.
 def track(client, count, name)
   client.track_each(events(count, name)).each_with_index do |one, n|
     put({n: n, **outcome { one.is_a?(Headgate::Error) ? raise(one) : one.to_h }})
   end
 end
 
-# Tracks events by calls that never wait; writes at once which are refused, and later the outcomes of the others.
+# Tracks events with calls that never wait. Writes refusals at once, and the other outcomes later.
 def try(client, count, name, size = "0")
   taken = {}
   events(count, name, size).each_with_index do |one, n|
@@ -77,14 +77,14 @@ def try(client, count, name, size = "0")
   taken.each { |n, pending| put({n: n, **outcome { pending.receipt.to_h }}) }
 end
 
-# One event takes the room that there is; another waits for it until the deadline.
+# Tracks an event that uses the available room, and another that waits for room until the deadline.
 def room(client, name, timeout)
   first = client.track_soon(name)
   put(outcome { client.track(name, timeout: timeout).to_h })
   put(outcome { first.receipt.to_h })
 end
 
-# Tracks events without waiting for anything, then ends the program in one way.
+# Tracks events without waiting, then ends the program as `how` says.
 def end_by(client, how, count, name)
   if how == "late"
     client.track(name)

@@ -1,4 +1,4 @@
-//! The Rust client as a program, by the verbs of Docs/Clients.md.
+//! The Rust client as a program with the verbs of Docs/Clients.md.
 
 use headgate::{data, Client, Error, Event, ManyReceipt, Options, Receipt, State, Value};
 use std::collections::HashMap;
@@ -83,7 +83,7 @@ fn put_outcome(n: usize, result: Result<Value, Error>) {
     put(&Value::Object(line));
 }
 
-/// Tracks events by calls that never wait; writes at once which are refused, and later the outcomes of the others.
+/// Tracks events with calls that never wait. Writes refusals at once, and the other outcomes later.
 fn try_all(client: &Client, count: &str, name: &str, size: usize) {
     let mut taken = Vec::new();
     for (n, event) in events(count, name, size).into_iter().enumerate() {

@@ -1,7 +1,7 @@
 // A stand-in for the module `Logging` of swift-log 1.6, which cannot be fetched where these tests run. It has the public API that a
 // `LogHandler` and its program use, with the same names and types, and as little behaviour as that needs.
 
-/// A logger of one label, which gives its records to a handler.
+/// A logger with a label, which passes its records to a handler.
 public struct Logger: Sendable {
     public let label: String
     public var handler: any LogHandler
@@ -96,7 +96,7 @@ extension Logger.MetadataValue: ExpressibleByStringLiteral, ExpressibleByStringI
     public init(arrayLiteral elements: Logger.Metadata.Value...) { self = .array(elements) }
 }
 
-/// Takes the records of a logger.
+/// Receives the records of a logger.
 public protocol LogHandler: Sendable {
     var metadataProvider: Logger.MetadataProvider? { get set }
 
@@ -109,11 +109,11 @@ public protocol LogHandler: Sendable {
     var logLevel: Logger.Level { get set }
 }
 
-/// Makes the handlers of a program's loggers.
+/// Creates the handlers of a program's loggers.
 public enum LoggingSystem {
     nonisolated(unsafe) private static var factory: (@Sendable (String) -> any LogHandler)?
 
-    /// Is called once, before the first logger is made.
+    /// Sets the function that creates handlers. A program calls it once, before it creates the first logger.
     public static func bootstrap(_ factory: @escaping @Sendable (String) -> any LogHandler) {
         precondition(LoggingSystem.factory == nil, "the logging system is initialized once")
         LoggingSystem.factory = factory

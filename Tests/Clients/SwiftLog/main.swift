@@ -2,7 +2,7 @@ import HeadgateClient
 import HeadgateLogging
 import Logging
 
-/// A value that logs while it is shown, without an end.
+/// A value that logs itself whenever its description is read, which recurses without end.
 struct Nested: CustomStringConvertible, Sendable {
     let logger: Logger
 

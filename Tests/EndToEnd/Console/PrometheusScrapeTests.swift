@@ -26,7 +26,7 @@ import Testing
 /// A Prometheus server that scrapes one target every second, with its data in a folder.
 private final class Prometheus {
     private let process: ChildProcess
-    /// Prometheus does not tell which port it was given, so that it gets one that no other test can take.
+    /// A port that no other test can take. Prometheus does not report a port that it has chosen itself.
     private let reserved: ReservedPort
     private var port: UInt16 { reserved.number }
 

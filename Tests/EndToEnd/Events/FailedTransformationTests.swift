@@ -2,7 +2,7 @@ import Testing
 
 /// Transformations that cannot be done on some events.
 @Suite struct FailedTransformationTests {
-    /// A text stands in the way of the path that `set` names.
+    /// Data in which `user` is a string, so that `set` cannot set a member of it.
     private static let wrong: JSON = ["user": "x", "mail": "a@b.c", "ip": "10.0.0.1"]
     private static let right: JSON = ["user": ["id": 7], "mail": "a@b.c", "ip": "10.0.0.1"]
     /// The digest of `10.0.0.1`.
@@ -37,7 +37,7 @@ import Testing
                 try await daemon.ask("event.trace", ["id": "e1"])["events"][0]["dispatchers"]["collect"]["state"]
                     == "dead")
 
-            // Without the edit that cannot be done the event goes, transformed.
+            // Without the edit that fails, the event is transformed and delivered.
             try await daemon.set([
                 "transformations": .array([["id": "mask", "scopes": "allDispatchers", "remove": ["data.mail"]]])
             ])

@@ -55,7 +55,7 @@ import Testing
             let data: JSON = ["text": .string(String(repeating: "x", count: 200_000))]
             for number in 1...20 { try await daemon.track(number...number, data: data) }
             _ = try await collector.acceptedIDs(atLeast: 20)
-            // The store looks at what it retains once in a number of settlements.
+            // The store checks its retained events once in a number of settlements.
             for number in 21...60 {
                 try await daemon.track(number...number)
                 _ = try await collector.acceptedIDs(atLeast: number)

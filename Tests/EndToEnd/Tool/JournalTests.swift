@@ -3,8 +3,8 @@ import Testing
 
 /// `headgate send --journal`, with a `journalctl` that reads a file of entries as the real one reads a journal.
 @Suite struct JournalTests {
-    /// Shows the entries from the cursor on, or those that come after the start, and goes on as the file grows. It ends in the
-    /// middle of an entry, as the real one can.
+    /// Prints the entries from the cursor or the start on, and continues as the file grows. It ends in the
+    /// middle of an entry, as the real `journalctl` can.
     private static let journalctl = """
         #!/usr/bin/env python3
         import json, os, signal, sys, time

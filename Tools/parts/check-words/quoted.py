@@ -3,7 +3,7 @@ import re
 
 DOUBLE, SINGLE, BACKTICK = r'"(?:\\.|[^"\\\n])*"', r"'(?:\\.|[^'\\\n])*'", r"`(?:\\.|[^`\\])*`"
 SLASHES, HASH, CHARACTER = r"//[^\n]*|/\*.*?\*/", r"#[^\n]*", r"'(?:\\[^\n]{1,8}|[^'\\\n])'"
-# By the end of a file's name: what the reader skips, and what it returns.
+# The patterns of the text to skip and of the text to return, by file suffix.
 LANGUAGES = {
     ".c": (rf"{SLASHES}|{CHARACTER}|#include[^\n]*", DOUBLE), ".java": (rf"{SLASHES}|{CHARACTER}", DOUBLE),
     ".rs": (rf"{SLASHES}|{CHARACTER}", r'"(?:\\.|[^"\\])*"'), ".go": (rf"{SLASHES}|{CHARACTER}", rf"{DOUBLE}|{BACKTICK}"),

@@ -1,4 +1,4 @@
-// Looks at a page as somebody would who cannot see it, or not well. Returns what is wrong with it, in words.
+// Checks the accessibility of a page, and returns a description of each fault.
 const faults = [];
 const all = (selector) => [...document.querySelectorAll(selector)];
 const isSeen = (element) => {
@@ -8,7 +8,7 @@ const isSeen = (element) => {
 };
 const told = (element) => `<${element.localName}${element.id && "#" + element.id}> ${(element.textContent || "").trim().slice(0, 40)}`;
 
-// What it is made of.
+// Language, title and structure.
 if (document.documentElement.lang !== "en") faults.push("the page has no language");
 if (!document.title.includes("Headgate")) faults.push("the page has no title");
 for (const selector of ["main", "h1", "header", "footer", "nav[aria-label]"]) {
@@ -34,7 +34,7 @@ for (const list of all("ul, ol")) {
   for (const item of list.children) if (item.localName !== "li") faults.push(`no item of a list: ${told(item)}`);
 }
 
-// What can be used has a name, room for a finger or a pointer, and shows that it has the focus.
+// Each control has a name, room for a finger or a pointer, and a visible focus.
 for (const element of all("a[href], button, input:not([type=hidden]), summary")) {
   const label = element.getAttribute("aria-label") || element.labels?.[0]?.textContent || element.textContent;
   if (!label.trim()) faults.push(`it has no name: ${element.outerHTML.slice(0, 80)}`);
@@ -52,7 +52,7 @@ for (const picture of all("svg")) {
   }
 }
 
-// What is written can be read (WCAG 2.2, 1.4.3).
+// Text has enough contrast (WCAG 2.2, 1.4.3).
 const channels = (colour) => {
   const numbers = colour.match(/[\d.]+/g).map(Number);
   return { rgb: numbers.slice(0, 3), alpha: numbers[3] ?? 1 };
@@ -87,7 +87,7 @@ while (walker.nextNode()) {
   if (size < 12) faults.push(`only ${size} pixels: ${told(element)}`);
 }
 if (pairs.size < 2) faults.push("no text was looked at");
-// What means something without being text (1.4.11).
+// Graphics have enough contrast (1.4.11).
 const fill = (selector) => document.querySelector(selector) && channels(getComputedStyle(document.querySelector(selector)).fill);
 const bed = fill(".channel .bed");
 const plate = fill(".channel .closed .plate");

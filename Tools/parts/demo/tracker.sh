@@ -3,7 +3,7 @@
 #
 #   tracker.sh SOCKET LINES ACKNOWLEDGED PER_SECOND
 #
-# An event's id is made from its line's number. When the connection breaks, what was not acknowledged is sent again under
+# An event's id contains its line number. When the connection breaks, unacknowledged events are sent again under
 # the same ids. Each acknowledged id is a line in ACKNOWLEDGED.
 set -euo pipefail
 
@@ -11,7 +11,7 @@ socket=$1 lines=$2 acknowledged=$3 per_second=$4
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# One track request a line. Its id is the line's number, that of its event has a name before it.
+# Prints a track request for each line. The request's id is the line number, and the event's id is `shell-NUMBER`.
 requests() {
     awk '{
         details = $0
@@ -23,7 +23,7 @@ requests() {
     }' "$lines"
 }
 
-# Lets the lines through in small portions, so many a second.
+# Passes the lines on in small portions, at most PER_SECOND.
 paced() {
     local portion=$((per_second / 5 + 1)) count=0 line
     while IFS= read -r line; do
@@ -33,12 +33,12 @@ paced() {
     done
 }
 
-# The event ids of the answers that came whole and are no errors.
+# Prints the event ids of complete answers that are not errors.
 acknowledgements() {
     sed -unE '/"result"/s/.*"id":"(shell-[0-9]+)".*/\1/p'
 }
 
-# The requests whose events are not acknowledged yet.
+# Prints the requests whose events are not acknowledged yet.
 rest() {
     awk -F '"id":"' 'FILENAME == ARGV[1] { done[$1]; next } { split($2, id, "\""); if (!(id[1] in done)) print }' \
         "$acknowledged" "$work/requests"
@@ -47,7 +47,7 @@ rest() {
 requests >"$work/requests"
 : >"$acknowledged"
 while rest >"$work/rest" && [[ -s $work/rest ]]; do
-    # It ends with the input, once all is answered, or with the connection; either way the rest is looked at again.
+    # The pipeline ends after the last answer or with the connection. The loop then repeats unacknowledged requests.
     paced <"$work/rest" 2>/dev/null | socat -t 30 - "UNIX-CONNECT:$socket" 2>/dev/null |
         acknowledgements >>"$acknowledged" || true
     sleep 0.2

@@ -71,7 +71,7 @@ test_users() {
     shows "root may" . in_booted headgate status
 }
 
-# packaged_configuration: as it is in the package.
+# packaged_configuration: prints the configuration file of the package.
 packaged_configuration() {
     inside dpkg-deb --fsys-tarfile /root/headgate.deb | tar -xO ./etc/headgate/headgate.json
 }

@@ -40,7 +40,7 @@ require_commit() {
 # test_twice DEB: builds the same commit again in another folder.
 test_twice() {
     section "Built twice"
-    # Whoever owns the repository; a command line's word for it does not reach what serves a clone.
+    # Another user may own the repository. `git -c` does not reach the process that serves a clone.
     printf '[safe]\n\tdirectory = *\n' >"$work/gitconfig"
     GIT_CONFIG_GLOBAL=$work/gitconfig git clone -q "$here/.." "$work/twice"
     succeeds "it is built in another folder" "$work/twice/Tools/package"

@@ -1,4 +1,4 @@
-// The search, and what only a script can know about the window. Pages are whole without it.
+// The search, and adjustments to the window that need a script. Pages are complete without it.
 "use strict";
 
 const root = document.currentScript.dataset.root;
@@ -157,7 +157,7 @@ document.addEventListener("keydown", (event) => {
   }
 });
 
-// What is wider than its place can be moved sideways with the keyboard, too; a wide window always shows the menu.
+// The keyboard can also scroll content that is too wide. A wide window always shows the menu.
 const menu = document.querySelector(".menu");
 const current = menu.querySelector("[aria-current]");
 if (current) menu.scrollTop = current.offsetTop - menu.offsetTop - 80;

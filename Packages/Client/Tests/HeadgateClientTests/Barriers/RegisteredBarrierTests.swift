@@ -6,13 +6,13 @@ import Testing
 
 @testable import HeadgateClient
 
-/// Barriers of a client's over a real socket (Behaviour B29).
+/// Tests the barriers that a client registers, over a real socket (Behaviour B29).
 @Suite(.timeLimit(.minutes(5))) struct RegisteredBarrierTests {
     private func requests(_ scene: ClientScene) async -> [String] {
         await scene.daemon.record.requests.map { "\($0.connection) \($0.method) \(DataItem.object($0.params).json)" }
     }
 
-    /// Restarts the daemon, and returns what the client asks for on the connection that it makes then, but for a last ping.
+    /// Restarts the daemon, and returns the client's requests on the new connection, without the final ping.
     private func afterRestart(_ scene: ClientScene, _ client: HeadgateClient) async throws -> [String] {
         await scene.daemon.kill()
         try await scene.daemon.start()
@@ -182,7 +182,7 @@ import Testing
                         #"\#(connection) barrier.register {"id":"door","state":"closed"}"#
                     ])
             }
-            // What is said from now on is said of the last.
+            // From now on a change applies to the last registration.
             try await barrier.set(.open)
             #expect(try await afterRestart(scene, client) == [#"4 barrier.register {"id":"door","state":"open"}"#])
             await client.close()
@@ -196,7 +196,7 @@ import Testing
             let passing = try await client.barrier("passing", .open)
             let lasting = try await client.barrier("lasting", .open, onDisconnect: .close)
             await scene.daemon.kill()
-            // The client may not have noticed yet.
+            // The client may not have noticed the lost connection yet.
             let noticed = Task { try await lasting.unregister() }
             while await client.isConnected { await Task.yield() }
             try await passing.unregister()

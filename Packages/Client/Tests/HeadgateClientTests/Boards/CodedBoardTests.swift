@@ -4,7 +4,7 @@ import HeadgateData
 import HeadgateWire
 import Testing
 
-/// Boards whose input and output are types of the program's own (Behaviour A1).
+/// Tests boards whose input and output are of types that the program defines (Behaviour A1).
 @Suite(.timeLimit(.minutes(5))) struct CodedBoardTests {
     private struct Order: Codable, Equatable {
         var itemCount: Int

@@ -4,7 +4,7 @@ import HeadgateData
 import HeadgateWire
 import Testing
 
-/// The client over a real socket, while all goes well.
+/// Tests the client over a real socket, without failures.
 @Suite(.timeLimit(.minutes(5))) struct HeadgateClientTests {
     @Test("The client identifies itself, and tracks an event with all its members")
     func track() async throws {
@@ -207,7 +207,7 @@ import Testing
 }
 
 extension TrackReceipt {
-    /// The receipt that a daemon's answer makes.
+    /// Creates the receipt from a daemon's answer.
     fileprivate init(id: String, sequenceNumber: Int, isDuplicate: Bool = false) throws {
         let end = isDuplicate ? #","duplicate":true}"# : "}"
         let scanner = JSONScanner()

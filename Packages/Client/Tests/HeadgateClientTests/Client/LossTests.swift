@@ -4,7 +4,7 @@ import HeadgateData
 import HeadgateWire
 import Testing
 
-/// The client over a real socket, when connections break and the daemon goes away.
+/// Tests the client over a real socket when connections break and the daemon goes away.
 @Suite(.timeLimit(.minutes(5))) struct LossTests {
     @Test("Q7: ten thousand pipelined events over a connection that breaks again and again: none lost, none doubled")
     func tenThousand() async throws {

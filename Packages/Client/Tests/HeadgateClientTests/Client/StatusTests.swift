@@ -4,7 +4,7 @@ import HeadgateData
 import HeadgateWire
 import Testing
 
-/// The announced status of an application, and what the daemon says of itself.
+/// Tests the announced status of an application, and the daemon's greeting.
 @Suite(.timeLimit(.minutes(5))) struct StatusTests {
     @Test("B26: after a restart only the last status is announced again")
     func again() async throws {
@@ -67,7 +67,7 @@ import Testing
             try await scene.daemon.start()
             try await client.ping()
             let words = await scene.daemon.record.requests.map { $0.params.get(key: "status") ?? $0.method }
-            // The daemon may have taken the one that it did not answer: it is told again what counts.
+            // The daemon may have applied the unanswered status, so the client announces the last accepted one again.
             #expect(
                 words == ["background", "foreground", "foreground", "background", "ping", "background", "ping"])
             await client.close()

@@ -3,7 +3,7 @@ import Testing
 
 @testable import HeadgateClient
 
-/// The machine, while all goes well.
+/// Tests the machine without failures.
 @Suite struct ConnectionMachineTests {
     @Test("It connects at the first call, greets, and writes when the greeting is answered")
     func beginning() {
@@ -140,7 +140,7 @@ import Testing
 }
 
 extension Result where Failure == ClientError {
-    /// The daemon's error, if it refused.
+    /// The daemon's error if the daemon refused the call, or nil.
     var refusal: RPCError? {
         guard case .failure(.refused(let error)) = self else { return nil }
         return error

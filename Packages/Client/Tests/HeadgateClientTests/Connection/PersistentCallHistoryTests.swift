@@ -4,9 +4,9 @@ import Testing
 
 @testable import HeadgateClient
 
-/// Any history of losses, refusals and changes, with calls that stand.
+/// Tests persistent calls in any history of losses, refusals and changes.
 @Suite struct PersistentCallHistoryTests {
-    /// A daemon of which the test is told what it has granted on the present connection, and as which lines.
+    /// A machine and a daemon, with the lines of the calls that the daemon has granted on the present connection.
     private struct Stage {
         var scene = MachineScene { $0.backoffCap = .seconds(1) }
         var written: [(number: CallNumber, text: String)] = []
@@ -47,7 +47,7 @@ import Testing
             expected[number] = "stand\(number) \(step)"
             let line = Array("stand\(number) \(step)\n".utf8)
             scene.apply { machine, _ in machine.changed(number, to: line) }
-            // The daemon is told of it by another call on this connection.
+            // Another call reports the change to the daemon on this connection.
             if granted[number] != nil { granted[number] = expected[number] }
             written = written.map { $0.number == number ? (number, expected[number] ?? "") : $0 }
         }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import HeadgateClient
 
-/// The machine, with calls that stand: they are made again on each connection.
+/// Tests persistent calls, which the machine makes again on each connection.
 @Suite struct PersistentCallTests {
     @Test("A persistent call is granted, and is no longer unanswered; the connection is kept for it")
     func granted() {
@@ -118,7 +118,7 @@ import Testing
         scene.answer(1, "again")
         #expect(scene.takeOrders() == ["grant 1 again"])
         #expect(scene.machine.nextDeadline == nil)
-        // The first time it is the truth.
+        // A conflict on the first attempt is final.
         scene.call("register", persistent: true)
         scene.refuse(2, RPCError(.conflict))
         #expect(scene.results.map(\.call) == [2])
@@ -138,7 +138,7 @@ import Testing
         scene.answer(1, "again")
         #expect(scene.takeOrders() == ["subscribe1", "grant 1 again"])
         #expect(scene.results.isEmpty && scene.machine.nextDeadline == nil)
-        // The next outage has a warning of its own.
+        // The next outage causes another warning.
         scene.lose()
         scene.passTime()
         scene.open()
@@ -214,7 +214,7 @@ import Testing
         #expect(
             scene.takeOrders() == ["interrupt 1: \(ClientError.disconnected)", "connect", "greet", "register1\nset"])
         #expect(scene.machine.unanswered == (1, 14))
-        // Before the answer has come.
+        // The call changes before its answer arrives.
         scene.apply { machine, _ in machine.changed(1, to: Array("register1\n".utf8)) }
         #expect(scene.machine.unanswered == (1, 10))
         scene.answer(1)

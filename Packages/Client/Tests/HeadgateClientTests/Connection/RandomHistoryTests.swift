@@ -4,7 +4,7 @@ import Testing
 
 @testable import HeadgateClient
 
-/// Any history of answers and losses against a daemon that remembers ids.
+/// Tests any history of answers and losses against a daemon that remembers ids.
 @Suite struct RandomHistoryTests {
     @Test(
         "Q7: no call is lost, none is stored twice, and each caller is notified once",
@@ -54,7 +54,7 @@ import Testing
         if scene.machine.phase != .open, scene.machine.phase != .draining { unanswered = [] }
     }
 
-    /// Lets everything come to its end.
+    /// Answers calls and advances the time until all calls have ended, or for 1000 steps.
     private func finish(_ scene: inout MachineScene, _ stored: inout [String], _ unanswered: inout [CallNumber]) {
         for _ in 1...1_000 where !scene.machine.calls.isEmpty {
             if unanswered.isEmpty { scene.passTime() } else { scene.answer(unanswered.removeFirst()) }

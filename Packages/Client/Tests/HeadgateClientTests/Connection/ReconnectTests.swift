@@ -3,7 +3,7 @@ import Testing
 
 @testable import HeadgateClient
 
-/// The machine, when connections break.
+/// Tests the machine when connections break.
 @Suite struct ReconnectTests {
     @Test("Q7: unacknowledged events are written again on the next connection, in order, before later ones")
     func writtenAgain() {

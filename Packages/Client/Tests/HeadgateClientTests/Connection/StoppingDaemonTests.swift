@@ -3,7 +3,7 @@ import Testing
 
 @testable import HeadgateClient
 
-/// The machine, when the daemon stops in order or refuses to be spoken to.
+/// Tests the machine when the daemon stops in order or refuses the greeting.
 @Suite struct StoppingDaemonTests {
     @Test("After closing no call is written; the client waits for unanswered calls, then connects again")
     func closing() {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import HeadgateClient
 
-/// The machine, while this side does something for the daemon.
+/// Tests the machine while the client carries out the daemon's requests.
 @Suite struct WorkingMachineTests {
     private func scene() -> MachineScene {
         var scene = MachineScene()

@@ -8,7 +8,7 @@ import Testing
     /// A type of the client, and the path of its schema.
     struct Entry: CustomTestStringConvertible, Sendable {
         let method: String
-        /// The member of the result or of the params with a list of the entries; nil if the type reads all of it.
+        /// The member of the result or of the params that lists the entries, or nil if the type reads the whole object.
         let list: String?
         /// Returns true if the type reads the same value from two entries.
         let isSame: @Sendable (DataObject, DataObject) -> Bool

@@ -5,7 +5,7 @@ import Testing
 
 @testable import HeadgateClient
 
-/// Every method of the protocol can be called by a function of its own.
+/// Tests that the client has a function for every method of the protocol.
 @Suite(.timeLimit(.minutes(5))) struct MethodTests {
     private typealias Function = @Sendable (HeadgateClient) async throws -> Void
 
@@ -106,13 +106,13 @@ import Testing
         }
     }
 
-    /// Serves until the daemon knows of it, and then ends.
+    /// Serves until the daemon has registered it, and then cancels it.
     private static func briefly(
         _ client: HeadgateClient, _ serve: @escaping @Sendable (HeadgateClient) async throws -> Void
     ) async throws {
         let task = Task { try await serve(client) }
         while await !client.servesAnything { await Task.yield() }
-        // The answer comes after the call: a call that is cancelled before it was sent is never sent.
+        // The ping's answer shows that the call was sent. A call that is cancelled earlier is never sent.
         try await client.ping()
         task.cancel()
         await #expect(throws: CancellationError.self) { try await task.value }

@@ -5,7 +5,7 @@ import Testing
 @Suite struct NodeTypingsTests {
     /// An interface of the typings, and the schema of the values that it describes.
     struct Pair: CustomTestStringConvertible, Sendable {
-        /// The interface, and those that it extends.
+        /// The interface and its base interfaces.
         let interfaces: [String]
         let schema: @Sendable () -> DataObject?
 

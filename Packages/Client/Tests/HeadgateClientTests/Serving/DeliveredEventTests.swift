@@ -4,7 +4,7 @@ import HeadgateData
 import HeadgateWire
 import Testing
 
-/// Work event by event, their data being of the program's own types (Behaviour K3).
+/// Tests work event by event, with data of types that the program defines (Behaviour K3).
 @Suite(.timeLimit(.minutes(5))) struct DeliveredEventTests {
     private struct Label: Codable, Equatable {
         var labelText: String

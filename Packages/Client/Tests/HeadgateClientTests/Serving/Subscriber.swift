@@ -1,7 +1,7 @@
 import HeadgateClient
 import HeadgateTransport
 
-/// Works for dispatchers on a loop of its own, and keeps what it is told as text.
+/// Works for dispatchers on its own loop, and records the reports as text.
 actor Subscriber {
     private nonisolated let loop: EventLoop
     private let path: String
@@ -34,7 +34,7 @@ actor Subscriber {
         connection.unsubscribe(from: dispatcher) { [continuation] in continuation.yield("left") }
     }
 
-    /// Answers for a batch: `nil` is an error.
+    /// Answers a batch with the outcomes, or with an error if they are nil.
     func answer(_ batch: String, _ outcomes: [String: DeliveredEventOutcome]? = [:]) {
         guard let outcomes else { return requests[batch]?.giveBack("no") ?? () }
         requests[batch]?.settle(outcomes)

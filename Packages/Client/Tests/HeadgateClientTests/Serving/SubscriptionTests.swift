@@ -92,7 +92,7 @@ import Testing
             await scene.daemon.release()
             #expect(await subscriber.next() == "ended: \(CancellationError())")
             #expect(await subscriber.next() == "left")
-            // Unknown by now.
+            // The client no longer has this subscription.
             await subscriber.unsubscribe(from: "jobs")
             #expect(await subscriber.next() == "left")
             await subscriber.close()

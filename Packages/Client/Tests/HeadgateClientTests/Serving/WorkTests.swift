@@ -3,7 +3,7 @@ import HeadgateClientTesting
 import HeadgateWire
 import Testing
 
-/// Work for dispatchers, by tasks (Behaviour K3).
+/// Tests tasks that work for dispatchers (Behaviour K3).
 @Suite(.timeLimit(.minutes(5))) struct WorkTests {
     private struct NoPaper: Error {}
 
@@ -212,7 +212,7 @@ import Testing
             for (number, batch) in ["first", "second", "third"].enumerated() {
                 await scene.daemon.sendToAll(dispatch(number, batch))
             }
-            // What came before the answer is here.
+            // The client has received everything that the daemon sent before the ping's answer.
             try await client.ping()
             opener.yield()
             await scene.daemon.wait { $0.results.count == 3 }

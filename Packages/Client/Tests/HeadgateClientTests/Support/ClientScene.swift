@@ -2,13 +2,13 @@ import Foundation
 import HeadgateClient
 import HeadgateClientTesting
 
-/// A scripted daemon on a socket in a directory of its own. What it made is gone when the test ends.
+/// A scripted daemon on a socket in its own directory. The directory is removed when the test ends.
 final class ClientScene: Sendable {
     let daemon: ScriptedDaemon
     private let directory: String
 
     init(script: @escaping ScriptedDaemon.Script = { _ in .answer }) throws {
-        // Short, since a socket's path must be.
+        // Short, since a socket's path must be short.
         directory = "/tmp/headgate-\(UUID().uuidString.prefix(13))"
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: false)
         daemon = try ScriptedDaemon(path: directory + "/d.sock", script: script)
@@ -18,7 +18,7 @@ final class ClientScene: Sendable {
         try? FileManager.default.removeItem(atPath: directory)
     }
 
-    /// A client of the daemon, which makes haste to connect.
+    /// Returns a client of the daemon, which retries a connection after at most 20 ms.
     func client(_ change: (inout ClientOptions) -> Void = { _ in }) throws -> HeadgateClient {
         var options = ClientOptions()
         options.connectTimeout = nil

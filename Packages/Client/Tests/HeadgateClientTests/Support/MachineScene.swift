@@ -2,12 +2,12 @@ import HeadgateWire
 
 @testable import HeadgateClient
 
-/// A machine with a manual clock, and all that it has ordered.
+/// A machine with a manual clock, and the orders that the machine has issued.
 struct MachineScene {
     typealias Machine = ConnectionMachine<String>
 
     var machine: Machine
-    /// Nanoseconds.
+    /// The time of the manual clock, in nanoseconds.
     var now: Int64 = 1_000
     private(set) var orders: [String] = []
     /// The results of the calls, in the order of their reports.
@@ -24,7 +24,7 @@ struct MachineScene {
         machine = Machine(path: "s", options: options, seed: 7)
     }
 
-    /// Makes a call, whose line is `TEXTnumber` and LF; gives its number.
+    /// Makes a call whose line is `TEXTnumber` and LF, and returns the call's number.
     @discardableResult
     mutating func call(
         _ text: String = "t", repeatable: Bool = true, persistent: Bool = false, within deadline: Int64? = nil

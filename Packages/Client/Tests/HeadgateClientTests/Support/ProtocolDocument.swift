@@ -8,7 +8,7 @@ enum ProtocolDocument {
         return (try? DataItem(parsing: text)).flatMap { DataObject(dataItem: $0) } ?? [:]
     }()
 
-    /// Returns the text of a file of the repository; an empty text if there is none.
+    /// Returns the text of a file of the repository, or an empty text if the file does not exist.
     static func file(_ path: String) -> String {
         let root = URL(fileURLWithPath: #filePath).pathComponents.dropLast(6).joined(separator: "/").dropFirst()
         return String(decoding: FileManager.default.contents(atPath: "\(root)/\(path)") ?? Data(), as: UTF8.self)

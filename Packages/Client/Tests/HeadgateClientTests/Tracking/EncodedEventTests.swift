@@ -4,7 +4,7 @@ import HeadgateData
 import HeadgateWire
 import Testing
 
-/// Events whose data are values of the program's own, over a real socket.
+/// Tests events whose data are values of types that the program defines, over a real socket.
 @Suite(.timeLimit(.minutes(5))) struct EncodedEventTests {
     private struct Signup: Encodable {
         var planName: String
@@ -16,7 +16,7 @@ import Testing
         var share: Double
     }
 
-    /// No value that may go from one task to another.
+    /// Data that is not Sendable.
     private final class Counter: Encodable {
         var count = 7
     }

@@ -30,7 +30,7 @@ import Testing
                     for number in 1...1_000 { group.addTask { try await client.track("x", id: "e\(number)") } }
                     await scene.daemon.wait { !$0.stored.isEmpty }
                     async let left = client.close(within: .seconds(240))
-                    // A task that comes after the close is told so; none that was taken is lost.
+                    // A call after the close fails with `closed`. No accepted event is lost.
                     while let result = await group.nextResult() {
                         if case .failure(let error) = result { #expect(error as? ClientError == .closed) }
                     }

@@ -47,7 +47,7 @@ import Testing
             var updates = client.watch().makeAsyncIterator()
             #expect(try await updates.next() == .began)
             for id in ["a", "b", "a"] { await scene.daemon.sendToAll(change("w1", id)) }
-            // Its answer comes behind them.
+            // The ping's answer arrives after the changes.
             try await client.ping()
             #expect(try await updates.next() == .dispatchers([dispatcher("a"), dispatcher("b")], removed: []))
             await client.close()

@@ -93,7 +93,7 @@ import Testing
             let watcher = try Watcher(scene.daemon.path) { $0.maxUnanswered = 1 }
             await watcher.watch()
             #expect(await watcher.next() == "began")
-            // Behind what is not answered nothing is written.
+            // While this call is unanswered, the client writes nothing else.
             await watcher.ask("status")
             await scene.daemon.wait { $0.requests.count == 2 }
             await watcher.cancel()

@@ -2,7 +2,7 @@ import HeadgateClient
 import HeadgateTransport
 import HeadgateWire
 
-/// Watches a daemon on a loop of its own, and keeps what it is told as text.
+/// Watches a daemon on its own loop, and records the reports as text.
 actor Watcher {
     private nonisolated let loop: EventLoop
     private let path: String
