@@ -4,7 +4,7 @@ import Testing
 @Suite(.asOtherUsers) struct LostRightTests {
     private static let person = Person(uid: 45_001, gid: 45_001, groups: [AccessTests.daemonGroup])
 
-    /// A call after which the client holds something.
+    /// A call after which the client holds a watch, a barrier, a subscription or a board.
     struct Holding: Sendable, CustomTestStringConvertible {
         var right: String
         var method: String

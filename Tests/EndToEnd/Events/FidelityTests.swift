@@ -1,6 +1,6 @@
 import Testing
 
-/// P6: data that nothing changes arrives as it was sent.
+/// P6: data arrives byte for byte as it was sent if no setting changes the data.
 @Suite struct FidelityTests {
     @Test(
         "P6: data arrives byte for byte",

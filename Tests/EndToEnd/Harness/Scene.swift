@@ -79,8 +79,8 @@ final class Scene {
 
 /// Runs a test in a new scene. The number of concurrent scenes is limited, since each has its own processes.
 /// - Parameter waitsLong: True for a test that takes many seconds and mostly waits for others, for example for a
-///   cluster's election. Such a test starts at once and does not count for the limit, so that the whole run does not
-///   end by waiting for it.
+///   cluster's election. Such a test starts at once and does not count toward the limit. Otherwise the whole run could
+///   end with a wait for that test.
 func withScene(waitsLong: Bool = false, _ test: (Scene) async throws -> Void) async throws {
     guard !waitsLong else { return try await play(test) }
     await SceneLimit.shared.enter()

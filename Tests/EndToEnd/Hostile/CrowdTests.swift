@@ -85,7 +85,7 @@ import Testing
             for _ in 1...100 { crowd.append(try await daemon.connect()) }
             try await eventually("a word about it") { daemon.log.contains("could not accept a connection") }
             #expect(try await good.result("track", ["event": "x"])["seq"] == 2)
-            // Each ping is a turn of its own, in which the daemon could try again.
+            // Each ping is a separate turn of the loop, in which the daemon could try again.
             for _ in 1...200 { _ = try await good.result("ping") }
             #expect(daemon.log.components(separatedBy: "could not accept a connection").count == 2)
             for client in crowd { client.close() }

@@ -69,7 +69,7 @@ struct LineCostTests {
 
     // MARK: Lines
 
-    /// Returns a line for each word of the protocol, by what is too long in it. `#` stands for the word.
+    /// Returns a line for each word of the protocol, by the name of the part that is too long. `#` stands for the word.
     private static func wordLines(_ length: Int) -> [(kind: String, line: String)] {
         let calls: [(String, String)] = [
             ("name", #"track","params":{"event":#}"#), ("id", #"track","params":{"event":"x","id":#}"#),
@@ -155,7 +155,7 @@ struct LineCostTests {
         ]
     }
 
-    /// Returns a request of a length, whose part `#` is as long as it has to be.
+    /// Returns a request of this length. The part `#` is extended to reach the length.
     private static func line(_ call: String, _ length: Int, _ part: (Int) -> String) -> String {
         let room = length - call.utf8.count - 40
         return #"{"jsonrpc":"2.0","id":1,"method":""# + call.replacing("#", with: part(room)) + "}"
@@ -185,7 +185,7 @@ private struct LineCost {
         return least
     }
 
-    /// Returns the cost of a line. A second request after it makes sure that the daemon has done with it.
+    /// Returns the cost of a line. A second request ensures that the daemon has finished with the line.
     func of(_ line: String) async throws -> MachineFault.Allocations {
         let before = fault.allocations
         try await client.send(line)

@@ -27,7 +27,7 @@ import Testing
             _ = try await first.result("track", ["event": "e1", "id": "e1"])
             let before = turns.counted
             try await Task.sleep(for: .milliseconds(500))
-            // It looks for descriptors ten times a second, and tries the collector again. A busy loop would take
+            // Ten times a second the daemon checks for descriptors, and tries the collector again. A busy loop would take
             // thousands of turns, even on a loaded machine.
             #expect((before + 1...before + 300).contains(turns.counted))
             let lines = daemon.log.split(separator: "\n").filter { $0.contains("could not accept a connection") }

@@ -32,7 +32,7 @@ import Testing
             try fault.set(false)
             #expect(try await client.answer(to: request)["result"]["id"] == "last")
             #expect(try await collector.acceptedIDs(atLeast: quick + 1) == before + ["last"])
-            // The two threads have swapped roles, and continue that way.
+            // The two threads have swapped roles, and keep their new roles.
             _ = try await daemon.track(1001...1050)
             #expect(try await collector.acceptedIDs(atLeast: quick + 51).count == quick + 51)
             #expect(try await daemon.stop() == 0)

@@ -1,6 +1,6 @@
 import Testing
 
-/// The warning that an operator gets of a disk that fills up.
+/// The warning to the operator about a disk that is filling up.
 @Suite(.enabled(if: SmallDisk.isPossible, "only root may mount a disk"))
 struct FullDiskWarningTests {
     @Test("O1: `status` warns while the disk is nearly full, and no longer once there is room")

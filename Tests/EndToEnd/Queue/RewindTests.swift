@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Rewinds of a dispatcher, and the events that are kept for them.
+/// Rewinds of a dispatcher, and the events that the store retains for rewinds.
 @Suite struct RewindTests {
     private static let retaining: JSON = ["store": ["retain": ["max_bytes": 1_048_576]]]
 

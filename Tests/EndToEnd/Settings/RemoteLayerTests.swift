@@ -148,7 +148,7 @@ import Testing
             #expect(try await collector.acceptedIDs(atLeast: 3) == ids)
             _ = try await daemon.ask("config.set", ["patch": layer(5)])
             #expect(try await limit(of: daemon) == 5)
-            // The daemon gives the request up, says so, and asks again.
+            // The daemon aborts the request, logs that, and repeats the request.
             try await eventually("the fault in the log", within: .seconds(120)) { daemon.log.contains("timed out") }
             try await server.requests(atLeast: 2)
             #expect(try await daemon.stop() == 0)

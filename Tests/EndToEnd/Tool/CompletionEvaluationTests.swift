@@ -13,7 +13,7 @@ import Testing
         #expect(run.output == "ok\nok\nok\n\n\n")
     }
 
-    /// Completes lines with a daemon whose ids are shell code. It prints what is offered for each line, and a last word
+    /// Completes lines with a daemon whose ids are shell code. It prints the completions for each line, and a last word
     /// if the code ran.
     private static let script = #"""
         cd "$2" || exit 2

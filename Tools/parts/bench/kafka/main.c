@@ -2,7 +2,7 @@
 //
 //     produce BROKERS EVENTS SIZE BATCH    produces so many messages to the topic `events`, and waits after each batch
 //                                          until all replicas have it; prints messages a second
-//     produce BROKERS                      prints how many messages the topic has ever taken
+//     produce BROKERS                      prints how many messages the topic has ever stored
 
 #include <librdkafka/rdkafka.h>
 #include <stdint.h>

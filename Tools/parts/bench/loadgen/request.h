@@ -33,7 +33,7 @@ struct template {
     size_t uuid_count;
     size_t noise_at[EVENTS_LIMIT];
     size_t noise_count;
-    /// Of each of them.
+    /// The length of each unique text, in bytes.
     size_t noise_length;
 };
 

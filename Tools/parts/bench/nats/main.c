@@ -2,7 +2,7 @@
 //
 //     publish URL EVENTS SIZE    publishes so many messages to the stream `EVENTS`, as quickly as they are taken, and waits for
 //                                all acknowledgements; prints messages a second
-//     publish URL                makes the stream, if there is none; prints how many messages it has ever taken
+//     publish URL                creates the stream if it does not exist; prints how many messages it has ever stored
 
 #include <nats/nats.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 // An HTTP server that only counts NDJSON lines, and a client that posts to it as fast as it answers. Together they measure
 // the maximum rate of a sender.
 //
-//     sink serve                            prints its port; GET tells the events that came so far
+//     sink serve                            prints its port; GET returns the number of events received so far
 //     sink post PORT BATCHES EVENTS SIZE    posts so many batches, one after the other; prints events a second
 
 #include <arpa/inet.h>
