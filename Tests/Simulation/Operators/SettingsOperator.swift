@@ -66,7 +66,9 @@ final class SettingsOperator {
         if record.oneIn(2) { file?.edit() }
         connection.ask("config.reload", "{}") { [self] result in
             let isSound = file?.wasSound ?? true
-            record.expect((result != nil) == isSound, "file refused: \(isSound), wrongly")
+            record.expect(
+                (result != nil) == isSound,
+                "a file that is \(isSound ? "sound" : "unsound") is \(isSound ? "refused" : "accepted")")
             let layer = service?.control.layers[.file] ?? [:]
             record.expect(layer == file?.inForce ?? [:], "the settings in force differ from the file")
         }
