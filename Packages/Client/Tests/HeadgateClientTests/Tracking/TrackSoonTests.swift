@@ -130,7 +130,7 @@ import Testing
         }
     }
 
-    @Test("A client that is closed ends its run, also one that begins later", .timeLimit(.minutes(1)))
+    @Test("A client that is closed ends its run, also one that begins later", .timeLimit(.minutes(5)))
     func serviceOfAClosedClient() async throws {
         try await withDaemon { scene in
             let client = try scene.client()

@@ -142,8 +142,6 @@ import Testing
         try FileManager.default.moveItem(atPath: killed, toPath: scene.directory)
         disk.failsToRemove = true
         try open(try Keys.ring(1))
-        scene.write()
-        #expect(scene.store.encryption?.bytes.keys.sorted() == [0, 1])
         idle()
         #expect(scene.store.encryption?.bytes.keys.sorted() == [1])
         expectNothingPlain()
