@@ -88,8 +88,8 @@ final class BoardAccount {
         record.expect(there <= 1, "\(there) processes have \(run.activation) at once")
         if !isFirst { record.count(.boardTakenOver) }
         let wishes = activations.filter { run.isBarrier ? waits($0, for: run) : $0.call == run.call }
-        let isAwaited = run.isBarrier ? !wishes.isEmpty : wishes.count > runs.count { $0.isOne(of: run) }
-        record.expect(isAwaited, "\(run.call) is run without a request")
+        let isRequested = run.isBarrier ? !wishes.isEmpty : wishes.count > runs.count { $0.isOne(of: run) }
+        record.expect(isRequested, "\(run.call) is run without a request")
         let since = wishes.map(\.moment).min() ?? 0
         for barrier in terms.barriers(before: run.call.board) where !barrier.passesInTime {
             let isThrough = runs.contains { completed($0, as: barrier, before: run.call, since: since) }

@@ -95,12 +95,12 @@ private final class Export {
     }
 
     private func write(_ events: [DataObject]) throws {
-        let lines = events.filter(isAwaited).map { DataItem.object($0).json + "\n" }
+        let lines = events.filter(isIncluded).map { DataItem.object($0).json + "\n" }
         if !lines.isEmpty { try terminal.write(json: lines.joined()) }
     }
 
     /// Returns true if the event is new enough. A damaged event without a time is exported, too.
-    private func isAwaited(_ event: DataObject) -> Bool {
+    private func isIncluded(_ event: DataObject) -> Bool {
         guard let since, let text: String = event.get(key: "received_at"), let time = Timestamp(rfc3339: text) else {
             return true
         }

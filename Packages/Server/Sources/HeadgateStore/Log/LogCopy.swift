@@ -43,12 +43,12 @@ final class LogCopy {
     /// Returns the first neighbouring segments that satisfy the condition, and whose needed content fits into one
     /// segment.
     static func plan(
-        _ log: SegmentLog, of isAwaited: (LogSegmentEntry) throws(DiskFault) -> Bool
+        _ log: SegmentLog, of isIncluded: (LogSegmentEntry) throws(DiskFault) -> Bool
     ) throws(DiskFault) -> [LogSegmentEntry] {
         let need = log.state.needed
         var (taken, sum): ([LogSegmentEntry], Int) = ([], 0)
         for entry in log.state.segments {
-            guard try isAwaited(entry) else {
+            guard try isIncluded(entry) else {
                 if taken.isEmpty { continue } else { break }
             }
             let bytes = need.bytes(of: entry.number, log.index(of: entry))

@@ -39,9 +39,9 @@ public final class Guarded<Value: Sendable>: @unchecked Sendable {
 
     /// Waits until the value satisfies a condition, then calls `body` with exclusive access. Blocks the thread.
     @inlinable
-    public func withLock<Result>(when isRequested: (Value) -> Bool, _ body: (inout Value) -> Result) -> Result {
+    public func withLock<Result>(when condition: (Value) -> Bool, _ body: (inout Value) -> Result) -> Result {
         pthread_mutex_lock(mutex)
-        while !isRequested(value) { awaitChange() }
+        while !condition(value) { awaitChange() }
         let result = body(&value)
         let isAwaited = waiting > 0
         pthread_mutex_unlock(mutex)
@@ -51,14 +51,14 @@ public final class Guarded<Value: Sendable>: @unchecked Sendable {
     }
 
     /// Waits until the value satisfies a condition. Blocks the thread.
-    public func wait(until isRequested: (Value) -> Bool) {
-        withLock(when: isRequested, { _ in })
+    public func wait(until condition: (Value) -> Bool) {
+        withLock(when: condition, { _ in })
     }
 
     /// Waits until the value satisfies a condition, for at most `milliseconds`, then calls `body` in any case. Blocks
     /// the thread.
     public func withLock<Result>(
-        when isRequested: (Value) -> Bool, atMost milliseconds: Int, _ body: (inout Value) -> Result
+        when condition: (Value) -> Bool, atMost milliseconds: Int, _ body: (inout Value) -> Result
     ) -> Result {
         pthread_mutex_lock(mutex)
         defer { pthread_mutex_unlock(mutex) }
@@ -68,7 +68,7 @@ public final class Guarded<Value: Sendable>: @unchecked Sendable {
         end.tv_nsec += milliseconds % 1_000 * 1_000_000
         if end.tv_nsec >= 1_000_000_000 { (end.tv_sec, end.tv_nsec) = (end.tv_sec + 1, end.tv_nsec - 1_000_000_000) }
         waiting += 1
-        while !isRequested(value), pthread_cond_timedwait(change, mutex, &end) == 0 {}
+        while !condition(value), pthread_cond_timedwait(change, mutex, &end) == 0 {}
         waiting -= 1
         return body(&value)
     }
