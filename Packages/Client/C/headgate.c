@@ -310,8 +310,8 @@ bool headgate_json_int(headgate_json value, int64_t *number) {
     return true;
 }
 
-bool headgate_json_bool(headgate_json value, bool usual) {
-    return is_kind(value, HEADGATE_BOOL) ? value.text[0] == 't' : usual;
+bool headgate_json_bool(headgate_json value, bool fallback) {
+    return is_kind(value, HEADGATE_BOOL) ? value.text[0] == 't' : fallback;
 }
 
 static size_t put_scalar(char *to, unsigned long scalar) {
@@ -2241,7 +2241,7 @@ static bool perform(headgate *client, const char *method, bytes *params, bool is
 
 /* ---- Opening and closing ---- */
 
-static char *usual_socket(void) {
+static char *default_socket(void) {
     const char *path = getenv("HEADGATE_SOCKET"), *directory = getenv("XDG_RUNTIME_DIR");
     if (path && *path) return copy_of(path, strlen(path));
     bytes place = {0};
@@ -2266,7 +2266,7 @@ static void make_hello(headgate *client, const headgate_options *options) {
     put_text(hello, "}}\n");
 }
 
-static void apply_usual(headgate_options *options) {
+static void apply_defaults(headgate_options *options) {
     if (!options->greeting_timeout_ms) options->greeting_timeout_ms = 10000;
     if (!options->gives_up) options->connect_timeout_ms = 10000, options->reconnect_timeout_ms = HEADGATE_FOREVER;
     if (!options->close_timeout_ms) options->close_timeout_ms = 5000;
@@ -2306,14 +2306,14 @@ headgate *headgate_open(const headgate_options *options, headgate_error *error) 
     if (!client) return fail(error, "no_memory", "out of memory"), NULL;
     client->process = getpid();
     client->options = *options;
-    apply_usual(&client->options);
+    apply_defaults(&client->options);
     client->socket = client->wake[0] = client->wake[1] = -1;
     client->patience = -1;
     client->earliest = INT64_MAX;
     client->told_end = &client->told;
     client->notices_end = &client->notices;
     client->jobs_end = &client->jobs;
-    client->path = options->socket_path && *options->socket_path ? copy_of(options->socket_path, strlen(options->socket_path)) : usual_socket();
+    client->path = options->socket_path && *options->socket_path ? copy_of(options->socket_path, strlen(options->socket_path)) : default_socket();
     if (options->name) make_hello(client, options);
     pthread_condattr_t attributes;
     const char *fault = !options->name ? "a client needs a name" : client->hello.fault;
@@ -2575,10 +2575,10 @@ bool headgate_track_many(headgate *client, const headgate_event *events, size_t 
 
 bool headgate_flush(headgate *client, const headgate_flush_options *options, long deadline_ms, headgate_answer *answer,
                     headgate_error *error) {
-    static const headgate_flush_options usual;
+    static const headgate_flush_options fallback;
     bytes params = params_begin();
     headgate_answer got = {{0}, NULL};
-    if (!options) options = &usual;
+    if (!options) options = &fallback;
     member_texts(&params, "dispatchers", options->dispatchers, options->dispatcher_count);
     member_true(&params, "wait", options->wait);
     if (options->has_timeout) member_int(&params, "timeout_ms", options->timeout_ms);

@@ -73,7 +73,7 @@ headgate_json headgate_json_member(headgate_json object, const char *name);
  * is a JSON string, none for elements. */
 bool headgate_json_next(headgate_json container, size_t *place, headgate_json *key, headgate_json *value);
 bool headgate_json_int(headgate_json value, int64_t *number); /* false if it is no whole number that fits */
-bool headgate_json_bool(headgate_json value, bool usual);     /* `usual` if it is neither */
+bool headgate_json_bool(headgate_json value, bool fallback);     /* `fallback` if it is neither */
 bool headgate_json_equals(headgate_json value, const char *text); /* whether it is a string of this text */
 /* The text of a string, with a NUL behind it, to be freed; NULL if it is none. */
 char *headgate_json_text(headgate_json value, size_t *length);
@@ -99,8 +99,8 @@ typedef enum headgate_state {
 typedef struct headgate_options {
     const char *name;             /* the program's name; needed */
     const char *version;
-    const char *socket_path;      /* usually $HEADGATE_SOCKET, or below $XDG_RUNTIME_DIR, or below /run */
-    const char *id_namespace;     /* the namespace of the ids; usually that of the user */
+    const char *socket_path;      /* default: $HEADGATE_SOCKET, or below $XDG_RUNTIME_DIR, or below /run */
+    const char *id_namespace;     /* the namespace of the ids; default: that of the user */
     bool gives_up;                /* true if the next two count as they are, and HEADGATE_FOREVER is without an end;
                                      else calls wait 10 s for the first connection, and for ever for one that was lost */
     long connect_timeout_ms;      /* how long calls wait for the first connection; one attempt is always made;
@@ -278,7 +278,7 @@ typedef struct headgate_barrier {
     const char *state;         /* "open" or "closed" */
     const char *const *scopes; /* NULL is all */
     size_t scope_count;
-    const char *flushable;     /* "true", "false", or NULL: as usual */
+    const char *flushable;     /* "true", "false", or NULL: the default */
     const char *on_disconnect; /* "unregister", "open", "close", "keep" */
 } headgate_barrier;
 
@@ -364,7 +364,7 @@ typedef struct headgate_activate_options {
     const char *board;
     const char *input;     /* JSON */
     const char *mainboard;
-    int64_t timeout_ms;    /* 0: as usual */
+    int64_t timeout_ms;    /* 0: the default */
     int64_t wait_ms;
 } headgate_activate_options;
 

@@ -126,7 +126,7 @@ func TestMissingRoomDiffersFromMissingAnswers(t *testing.T) {
 
 // A daemon that does not read any more holds Close up for as long as it may take, not longer.
 func TestCloseTakesNoLongerThanItsTime(t *testing.T) {
-	defer func(usual time.Duration) { longestWrite = usual }(longestWrite)
+	defer func(fallback time.Duration) { longestWrite = fallback }(longestWrite)
 	longestWrite = time.Hour
 	daemon, client := pair(t, Options{})
 	ping := inBackground(func() (any, error) { return client.ping(background) })

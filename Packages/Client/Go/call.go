@@ -104,7 +104,7 @@ func depth(text []byte) int {
 // limits are the daemon's limits. The client checks them, because the daemon answers a line beyond them without the request's id.
 type limits struct{ lineBytes, depth int }
 
-var usualLimits = limits{1_048_576, 64}
+var defaultLimits = limits{1_048_576, 64}
 
 func readLimits(greeting json.RawMessage) limits {
 	found := struct {
@@ -113,7 +113,7 @@ func readLimits(greeting json.RawMessage) limits {
 			Depth     *int `json:"max_depth"`
 		}
 	}{}
-	said := usualLimits
+	said := defaultLimits
 	if json.Unmarshal(greeting, &found) != nil {
 		return said
 	}

@@ -445,6 +445,6 @@ func TestSocketPlace(t *testing.T) {
 			}
 			return false
 		}
-		expect(t, one.wanted, usualSocket(func(name string) string { return variables[name] }, isFolder))
+		expect(t, one.wanted, defaultSocket(func(name string) string { return variables[name] }, isFolder))
 	}
 }

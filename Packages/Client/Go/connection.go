@@ -79,7 +79,7 @@ type link struct {
 
 func newConnection(hello []byte, options Options) *connection {
 	return &connection{
-		options: options, hello: hello, limits: usualLimits, calls: map[uint64]*call{}, closing: make(chan struct{}),
+		options: options, hello: hello, limits: defaultLimits, calls: map[uint64]*call{}, closing: make(chan struct{}),
 		backoff: backoff{base: options.BackoffBase, cap: options.BackoffCap},
 	}
 }

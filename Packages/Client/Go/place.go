@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// UsualSocket returns the path of the daemon's socket if the program names none: $HEADGATE_SOCKET, else below $XDG_RUNTIME_DIR if the
+// DefaultSocket returns the path of the daemon's socket if the program names none: $HEADGATE_SOCKET, else below $XDG_RUNTIME_DIR if the
 // daemon's folder is there, else below /run. An empty variable counts as not set, and so does a relative XDG_RUNTIME_DIR.
-func UsualSocket() string { return usualSocket(os.Getenv, isFolder) }
+func DefaultSocket() string { return defaultSocket(os.Getenv, isFolder) }
 
-func usualSocket(variable func(string) string, isFolder func(string) bool) string {
+func defaultSocket(variable func(string) string, isFolder func(string) bool) string {
 	if path := variable("HEADGATE_SOCKET"); path != "" {
 		return path
 	}

@@ -27,9 +27,9 @@ type LogHandler struct {
 
 // LogOptions are the options of a LogHandler. A member that is zero has its default.
 type LogOptions struct {
-	// Level is the lowest level that is tracked; usually slog.LevelInfo.
+	// Level is the lowest level that is tracked; default: slog.LevelInfo.
 	Level slog.Leveler
-	// Event is the events' name; usually log.
+	// Event is the events' name; default: log.
 	Event string
 	// Logger is the member logger of the data; empty is none.
 	Logger string
@@ -43,7 +43,7 @@ type logStep struct {
 
 const deepestField = 8
 
-// NewLogHandler makes a handler for a client of the program, which the program closes itself. Nil options are the usual ones.
+// NewLogHandler makes a handler for a client of the program, which the program closes itself. Nil options are the default ones.
 func NewLogHandler(client *Client, options *LogOptions) *LogHandler {
 	if options == nil {
 		options = &LogOptions{}

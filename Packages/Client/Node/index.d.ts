@@ -38,7 +38,7 @@ export type State = "connected" | "disconnected" | "closed";
 
 /** The options of a client. Infinity is without an end. */
 export interface Options {
-    /** The daemon's socket; by default in the usual places (`usualSocket`). */
+    /** The daemon's socket; by default in the default places (`defaultSocket`). */
     socketPath?: string;
     /** The namespace of the events' ids; by default that of the user. */
     namespace?: string;
@@ -298,4 +298,4 @@ export function newId(): string;
  * The path of the daemon's socket if the program names none: `$HEADGATE_SOCKET`, else below `$XDG_RUNTIME_DIR` if the daemon's
  * folder is there, else below `/run`.
  */
-export function usualSocket(environment?: {[name: string]: string | undefined}): string;
+export function defaultSocket(environment?: {[name: string]: string | undefined}): string;

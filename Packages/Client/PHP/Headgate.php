@@ -165,7 +165,7 @@ final class Client
     public const VERSION = '0.2.0';
 
     /** The daemon's time for a flush that waits, in seconds, where the call does not say. */
-    private const USUAL_FLUSH = 30.0;
+    private const DEFAULT_FLUSH = 30.0;
     /** The reasons of refusals that may pass, so that an event is worth keeping. */
     private const PASSING = [
         'cannot_connect', 'disconnected', 'timed_out', 'buffer_full', 'bad_answer', 'queue_full', 'storage', 'shutting_down',
@@ -191,7 +191,7 @@ final class Client
     /**
      * @param string $name the program's, and
      * @param string $version its version; together they are the events' `context.client`
-     * @param ?string $socketPath the daemon's socket; null looks in the usual places (`usualSocket`)
+     * @param ?string $socketPath the daemon's socket; null looks in the default places (`defaultSocket`)
      * @param ?string $namespace the namespace of the ids (Behaviour Q7); null for that of the user
      */
     public function __construct(
@@ -202,7 +202,7 @@ final class Client
         ?Options $options = null,
     ) {
         $this->options = $options ?? new Options();
-        $this->socketPath = $socketPath ?? self::usualSocket();
+        $this->socketPath = $socketPath ?? self::defaultSocket();
         $client = ['name' => $name] + ($version === '' ? [] : ['version' => $version]);
         $hello = ['client' => $client, 'protocol' => 1] + ($namespace === null ? [] : ['namespace' => $namespace]);
         $this->connection = new Connection($this->socketPath, $hello, $this->options);
@@ -508,7 +508,7 @@ final class Client
         if ($own === null || !($params['wait'] ?? false)) {
             return $own;
         }
-        return $own + (isset($params['timeout_ms']) ? $params['timeout_ms'] / 1000 : self::USUAL_FLUSH);
+        return $own + (isset($params['timeout_ms']) ? $params['timeout_ms'] / 1000 : self::DEFAULT_FLUSH);
     }
 
     /** Returns the status of the daemon, its store, dispatchers and barriers. */
@@ -548,7 +548,7 @@ final class Client
      * @param ?array<string, string> $environment null: that of the process
      * @param ?callable(string): bool $isFolder
      */
-    public static function usualSocket(?array $environment = null, ?callable $isFolder = null): string
+    public static function defaultSocket(?array $environment = null, ?callable $isFolder = null): string
     {
         $variable = fn (string $name): string => (string) ($environment === null ? getenv($name) : $environment[$name] ?? '');
         if ($variable('HEADGATE_SOCKET') !== '') {
@@ -1340,7 +1340,7 @@ final class Connection
         }
         $this->closeAtEnd();
         if (!$this->link->isNew) {
-            // It has been greeted on, and what the daemon takes at most is not known any more; the protocol's usual is.
+            // It has been greeted on, and what the daemon takes at most is not known any more; the protocol's default is.
             [$this->phase, $this->hasLimits, $this->wasConnected] = ['open', false, true];
             [$this->lineBytes, $this->depth] = [1_048_576, 64];
             $this->setState('connected', null);
@@ -1421,7 +1421,7 @@ final class Connection
             return;
         }
         $limits = $result->limits ?? null;
-        $said = fn (string $name, int $usual): int => is_int($limits->$name ?? null) ? $limits->$name : $usual;
+        $said = fn (string $name, int $fallback): int => is_int($limits->$name ?? null) ? $limits->$name : $fallback;
         [$this->lineBytes, $this->depth] = [$said('max_line_bytes', 1_048_576), $said('max_depth', 64)];
         // The first connection has been made in time; later ones are another matter.
         if (!$this->wasConnected) {

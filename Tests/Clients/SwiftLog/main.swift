@@ -14,7 +14,7 @@ struct Nested: CustomStringConvertible, Sendable {
 
 // Logs as each line of the input says, and answers each line: logged.py gives the lines.
 let arguments = CommandLine.arguments
-var options = HeadgateLog.usualOptions
+var options = HeadgateLog.defaultOptions
 options.maxUnanswered = Int(arguments[2]) ?? 10
 options.backoffBase = .milliseconds(10)
 options.backoffCap = .milliseconds(50)

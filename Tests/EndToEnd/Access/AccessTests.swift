@@ -104,7 +104,7 @@ import Testing
             let outsider = try await scene.doorway(of: Person(uid: 45_001, gid: 45_001), to: daemon)
             let client = try await outsider.connect()
             #expect(try await client.nextLine() == nil)
-            try await eventually("the reason") { outsider.complaints.contains("Permission denied") }
+            try await eventually("the reason") { outsider.errorOutput.contains("Permission denied") }
             let insider = try await scene.doorway(of: Self.stranger, to: daemon).connect()
             #expect(try await insider.result("ping") == [:])
         }

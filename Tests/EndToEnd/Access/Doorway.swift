@@ -39,7 +39,7 @@ final class Doorway {
     }
 
     /// The relay's error output, for example that it may not connect.
-    var complaints: String { relay.errorOutput }
+    var errorOutput: String { relay.errorOutput }
 }
 
 extension Scene {

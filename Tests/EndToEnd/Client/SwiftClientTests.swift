@@ -48,7 +48,7 @@ import Testing
     }
 
     @Test("Q7: many concurrent events survive SIGKILL, each stored once and in order")
-    func manyUnderWay() async throws {
+    func manyInProgress() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
             let daemon = try await scene.daemon(sendingTo: collector)

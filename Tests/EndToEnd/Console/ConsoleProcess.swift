@@ -54,11 +54,11 @@ final class ConsoleProcess {
 
     /// Posts a form as a page of the console does.
     func post(_ target: String, _ form: String = "", _ headers: [String: String] = [:]) async throws -> ConsoleAnswer {
-        let usual = [
+        let defaults = [
             "Authorization": "Bearer \(token)", "Origin": "http://\(authority)",
             "Content-Type": "application/x-www-form-urlencoded",
         ]
-        return try await ask("POST", target, usual.merging(headers) { $1 }, body: form)
+        return try await ask("POST", target, defaults.merging(headers) { $1 }, body: form)
     }
 
     /// Sends one request with only the given headers. A header with an empty value is not sent.

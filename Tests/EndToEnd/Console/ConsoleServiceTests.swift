@@ -4,7 +4,7 @@ import Testing
 /// The console as a service (Protocol, The console; Behaviour O3).
 @Suite struct ConsoleServiceTests {
     @Test("An unread standard error does not delay any page")
-    func stalledComplaints() async throws {
+    func stalledMessages() async throws {
         try await withScene { scene in
             let console = scene.console(showing: scene.idleDaemon())
             let socket = scene.directory.path("console.sock")

@@ -17,15 +17,16 @@ import Testing
             let daemon = try await scene.daemon(sendingTo: collector, ["dispatch_limit": 1])
             try await makeDeadLetters(2, in: daemon, of: collector)
             let page = try await daemon.ask("dead_letters.list")
-            let usual: JSON = [
+            let defaults: JSON = [
                 "dispatcher": "collect", "reason": "refused_status", "status": 400, "answer": "no such field",
                 "attempts": 1,
             ]
             let deadLetters = page["dead_letters"].elements
             #expect(page["next"] == .null && deadLetters.count == 2)
             #expect(
-                deadLetters[0].contains(usual.merging(["letter": 1, "event": ["id": "e1", "seq": 1, "attempt": 1]])))
-            #expect(deadLetters[1].contains(usual.merging(["letter": 2, "event": ["id": "e2", "seq": 2]])))
+                deadLetters[0].contains(
+                    defaults.merging(["letter": 1, "event": ["id": "e1", "seq": 1, "attempt": 1]])))
+            #expect(deadLetters[1].contains(defaults.merging(["letter": 2, "event": ["id": "e2", "seq": 2]])))
 
             #expect(try await daemon.ask("dead_letters.requeue", ["letters": [2]]) == ["count": 1])
             #expect(try await collector.acceptedIDs(atLeast: 1) == ["e2"])

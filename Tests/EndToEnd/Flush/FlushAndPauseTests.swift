@@ -20,7 +20,7 @@ import Testing
     }
 
     @Test("F3: a flush waits behind a non-flushable pause, and continues when it ends")
-    func goesOnAfterResume() async throws {
+    func continuesAfterResume() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
             let daemon = try await scene.daemon(sendingTo: collector, top: FlushTests.batching)

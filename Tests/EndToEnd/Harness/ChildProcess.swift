@@ -19,8 +19,8 @@ final class ChildProcess {
         self.outputPath = outputPath
         self.errorPath = errorPath
         let inputPath = try input.map { try Self.keep($0, beside: outputPath) } ?? "/dev/null"
-        let usual = Self.forSanitizers.merging(["PATH": "/usr/bin:/bin"]) { $1 }
-        let variables = environment.merging(usual) { own, _ in own }.map { "\($0)=\($1)" }
+        let defaults = Self.forSanitizers.merging(["PATH": "/usr/bin:/bin"]) { $1 }
+        let variables = environment.merging(defaults) { own, _ in own }.map { "\($0)=\($1)" }
         let settings = try SpawnSettings(
             input: inputPath, output: outputPath, error: errorPath, inherited: inherited)
         processIdentifier = try settings.spawn(executable, [executable] + arguments, variables)

@@ -89,11 +89,11 @@ final class Collector: Sendable {
 
     /// Settings of a dispatcher that sends to this collector, with short waits after failures.
     func dispatcher(_ more: JSON = [:]) -> JSON {
-        let usual: JSON = [
+        let defaults: JSON = [
             "kind": "http", "endpoint": .string(endpoint), "backoff": ["base_ms": 20, "cap_ms": 100],
             "annotate_queued": false,
         ]
-        return usual.merging(more)
+        return defaults.merging(more)
     }
 
     func listen() throws {

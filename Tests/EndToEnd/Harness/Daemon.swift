@@ -49,7 +49,7 @@ final class Daemon {
 
     /// Starts the process without waiting.
     func launch(arguments: [String]? = nil) throws -> ChildProcess {
-        let command = try launcher + [executable ?? BuiltProducts.path(of: program)] + (arguments ?? usualArguments)
+        let command = try launcher + [executable ?? BuiltProducts.path(of: program)] + (arguments ?? defaultArguments)
         return try ChildProcess(
             command[0], Array(command.dropFirst()),
             environment: environment.merging(["HOME": folder]) { own, _ in own }, inherited: inherited,
@@ -62,7 +62,7 @@ final class Daemon {
     }
 
     /// `--config`, `--socket` and `--data` of this folder.
-    var usualArguments: [String] {
+    var defaultArguments: [String] {
         ["--config", configurationPath, "--socket", socketPath, "--data", dataPath]
     }
 

@@ -128,8 +128,8 @@ struct TemporaryDirectory {
     let path: String
 
     init() throws {
-        let usual = FileManager.default.temporaryDirectory.path
-        let parent = usual.utf8.count > 60 ? "/tmp" : usual
+        let temporary = FileManager.default.temporaryDirectory.path
+        let parent = temporary.utf8.count > 60 ? "/tmp" : temporary
         var template = Array("\(parent)/hg-XXXXXX".utf8CString)
         guard mkdtemp(&template) != nil else { throw SystemError("mkdtemp in \(parent)") }
         path = String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)

@@ -28,22 +28,22 @@ import Testing
                 top: ["limits": ["slow_reader_timeout_ms": 600_000, "max_output_bytes": 65_536]])
             let before = try daemon.residentKilobytes()
             let deaf = try await daemon.connect()
-            let asked = try await fill(deaf, of: daemon)
+            let requested = try await fill(deaf, of: daemon)
             #expect(try daemon.residentKilobytes() - before < 16_384)
-            for _ in 1...asked { #expect(try await deaf.message()["result"]["ready"] == true) }
+            for _ in 1...requested { #expect(try await deaf.message()["result"]["ready"] == true) }
         }
     }
 
     /// Sends `status` requests until the daemon stops reading and the socket is full. Returns the number of requests.
     private func fill(_ client: LineClient, of daemon: Daemon) async throws -> Int {
         let line = Array(#"{"jsonrpc":"2.0","id":1,"method":"status"}"#.utf8) + [0x0A]
-        var asked = 0
+        var requested = 0
         try await eventually("a full socket that is not read") {
             // The counter is read first, since the daemon may be about to read when the socket is full.
             let isPaused = (try await daemon.counter("paused_readings") ?? 0) >= 1
-            while try client.offer(line[...]) == line.count { asked += 1 }
+            while try client.offer(line[...]) == line.count { requested += 1 }
             return isPaused
         }
-        return asked
+        return requested
     }
 }

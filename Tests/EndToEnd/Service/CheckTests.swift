@@ -86,7 +86,7 @@ import Testing
         try await withScene { scene in
             let daemon = scene.idleDaemon()
             let file = { (path: String) in #"{"kind": "file", "path": "\#(path)"}"# }
-            for (dispatchers, complaint) in [
+            for (dispatchers, problem) in [
                 (
                     #"{"a": \#(file("x")), "b": \#(file("sub/../x"))}"#,
                     "dispatchers.b.path: is the file of dispatcher `a`"
@@ -96,7 +96,7 @@ import Testing
                 (#"{"a": \#(file("x")), "a": \#(file("y"))}"#, "dispatchers.a: appears twice"),
             ] {
                 #expect(try await check(daemon, #"{"dispatchers": \#(dispatchers)}"#) == 1)
-                try await daemon.logs(complaint)
+                try await daemon.logs(problem)
                 #expect(try await daemon.run() > 0)
             }
             let deep = #"{"data_dir": "/dev/null/x", "dispatchers": {"a": \#(file("/dev/null"))}}"#
@@ -114,7 +114,7 @@ import Testing
             #expect(try await check(daemon, text) == 1)
             try await daemon.logs(daemon.configurationPath)
             try FileManager.default.removeItem(atPath: daemon.configurationPath)
-            #expect(try await daemon.run(arguments: daemon.usualArguments + ["--check"]) == 1)
+            #expect(try await daemon.run(arguments: daemon.defaultArguments + ["--check"]) == 1)
         }
     }
 

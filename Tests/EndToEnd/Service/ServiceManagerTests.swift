@@ -37,7 +37,7 @@ import Testing
     }
 
     @Test("A watchdog for another process, or no manager, has no effect")
-    func notMeant() async throws {
+    func notForThisProcess() async throws {
         try await withScene { scene in
             let manager = try NotifySocket(scene.directory.path("notify"))
             let daemon = scene.idleDaemon()

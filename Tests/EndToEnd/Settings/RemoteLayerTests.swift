@@ -11,9 +11,9 @@ import Testing
             let daemon = try await scene.daemon(configuration(collector, server))
             try await limit(of: daemon, becomes: 3)
             server.answerAlways(.status(304))
-            let asked = try await server.requests(atLeast: server.requests.count + 2)
-            #expect(asked.allSatisfy { $0.method == "GET" && $0.target == "/events" })
-            #expect(asked.last?.headers["if-none-match"] == "\"v1\"")
+            let requested = try await server.requests(atLeast: server.requests.count + 2)
+            #expect(requested.allSatisfy { $0.method == "GET" && $0.target == "/events" })
+            #expect(requested.last?.headers["if-none-match"] == "\"v1\"")
             #expect(try await limit(of: daemon) == 3)
 
             server.answerAlways(settings(4, tag: "\"v2\""))
@@ -99,8 +99,9 @@ import Testing
                 "dispatchers": ["collect": collector.dispatcher(["dispatch_limit": 9])], "remote": remote,
             ])
             try await limit(of: daemon, becomes: 3)
-            let asked = try await server.requests(atLeast: 1)[0]
-            #expect(asked.headers["authorization"] == "Bearer s3cret-token" && asked.headers["x-host"] == "till-7")
+            let requested = try await server.requests(atLeast: 1)[0]
+            #expect(
+                requested.headers["authorization"] == "Bearer s3cret-token" && requested.headers["x-host"] == "till-7")
             #expect(try await !daemon.ask("config.get").description.contains("s3cret"))
         }
     }

@@ -65,7 +65,7 @@ import Testing
     }
 
     @Test("Sequence numbers continue after SIGKILL, and none is reused")
-    func sequenceGoesOn() async throws {
+    func sequenceContinues() async throws {
         try await withScene { scene in
             let daemon = try await scene.daemon(sendingTo: scene.collector())
             var last = 0

@@ -9,11 +9,11 @@ import Testing
     func set() async throws {
         try await withScene { scene in
             let daemon = try await scene.daemon(sendingTo: scene.collector(), top: FlushTests.batching)
-            let usual = try await batchSize(daemon)
+            let before = try await batchSize(daemon)
             #expect(try await CommandLineTool.run("config", "set", "\(Self.size)=7", on: daemon).exitCode == 0)
             #expect(try await batchSize(daemon) == 7)
             #expect(try await CommandLineTool.run("config", "set", "\(Self.size)=null", on: daemon).exitCode == 0)
-            #expect(try await batchSize(daemon) == usual)
+            #expect(try await batchSize(daemon) == before)
             let words = ["config", "set", "\(Self.size)=8", "--persist", "--json", "--socket", daemon.socketPath]
             let run = try await CommandLineTool.run(words, in: daemon.folder)
             #expect(try run.json == [:])
@@ -28,14 +28,14 @@ import Testing
     func refused() async throws {
         try await withScene { scene in
             let daemon = try await scene.daemon(sendingTo: scene.collector(), top: FlushTests.batching)
-            let usual = try await batchSize(daemon)
+            let before = try await batchSize(daemon)
             let run = try await CommandLineTool.run(
                 "config", "set", "\(Self.size)=7", #"dispatchers.collect.dispatch_limit="many""#,
                 #"durability="maybe""#, on: daemon)
             #expect(run.exitCode == 1)
             #expect(run.errorOutput.contains("headgate: dispatchers.collect.dispatch_limit: "))
             #expect(run.errorOutput.contains("headgate: durability: "))
-            #expect(try await batchSize(daemon) == usual)
+            #expect(try await batchSize(daemon) == before)
         }
     }
 

@@ -19,7 +19,7 @@ import Testing
         private var stateDirectory: String { path + ".states" }
 
         /// The path of the state file if no other is given. It lies in a directory of the follower.
-        var usualState: String {
+        var defaultState: String {
             stateDirectory + "/" + path.dropFirst().replacingOccurrences(of: "/", with: "%2F")
         }
 
@@ -84,7 +84,7 @@ import Testing
         }
 
         /// Returns the number of error lines that contain a text.
-        func complaints(_ text: String) -> Int {
+        func problems(_ text: String) -> Int {
             (follower?.errorOutput ?? "").split(separator: "\n").count { $0.contains(text) }
         }
 
@@ -105,7 +105,7 @@ import Testing
             return try writer(line, count: numbers.count, from: numbers.lowerBound, scene)
         }
 
-        var spool: String { usualState + "-lines" }
+        var spool: String { defaultState + "-lines" }
 
         /// The length of the spool file, or -1 if there is none.
         var spoolLength: Int {
@@ -252,14 +252,14 @@ import Testing
             try trail.append(8...9)
             try await daemon.start()
             #expect(try await trail.stored(atLeast: 7) == Array(1...5) + [8, 9])
-            #expect(trail.complaints("trail.ndjson.1.gz is compressed") == 1)
+            #expect(trail.problems("trail.ndjson.1.gz is compressed") == 1)
             #expect(try await trail.stop(SIGTERM) == 0)
             // The file's inode number is not reused while the file exists elsewhere.
             try FileManager.default.moveItem(atPath: trail.path, toPath: scene.directory.path("elsewhere"))
             try trail.append(10...11)
             try trail.follow()
             #expect(try await trail.stored(atLeast: 9) == Array(1...5) + Array(8...11))
-            #expect(trail.complaints("the followed file was deleted or compressed") == 1)
+            #expect(trail.problems("the followed file was deleted or compressed") == 1)
         }
     }
 
@@ -275,16 +275,16 @@ import Testing
             try disk.fill()
             try trail.append(6...10)
             try await trail.expect(1...10)
-            try await eventually("a complaint") { trail.complaints("No space left on device") == 1 }
+            try await eventually("a complaint") { trail.problems("No space left on device") == 1 }
             _ = try await trail.stop(SIGKILL)
             try trail.append(11...15)
             try trail.follow()
-            try await eventually("a complaint") { trail.complaints("No space left on device") == 1 }
+            try await eventually("a complaint") { trail.problems("No space left on device") == 1 }
             try disk.makeRoom()
             try trail.append(16...20)
             try await trail.expect(1...20)
             #expect(try await trail.stop(SIGTERM) == 0)
-            #expect(trail.complaints("headgate: ") == 1)
+            #expect(trail.problems("headgate: ") == 1)
             try trail.follow()
             try trail.append(21...25)
             try await trail.expect(1...25)
@@ -304,7 +304,7 @@ import Testing
             try disk.makeReadOnly()
             try trail.follow()
             #expect(try await trail.follower?.exitCode() == 1)
-            #expect(trail.complaints("Read-only file system") == 1)
+            #expect(trail.problems("Read-only file system") == 1)
         }
     }
 
@@ -320,7 +320,7 @@ import Testing
             try await eventually("a full store") { try await daemon.ask("status")["store"]["events"] == 10 }
             try await daemon.resume()
             try await trail.expectAll(1...15)
-            #expect(trail.complaints("the queue is full") == 1)
+            #expect(trail.problems("the queue is full") == 1)
             // Only the refused lines were sent again.
             let counters = try await daemon.ask("status")["counters"]
             let stored = (counters["received"].int ?? 0) - (counters["rejected"].int ?? 0)
@@ -338,7 +338,7 @@ import Testing
             let trail = scene.keep(Trail(scene, daemon, collector))
             try trail.append(1...15)
             try trail.follow()
-            try await eventually("a complaint") { trail.complaints("the queue is full") == 1 }
+            try await eventually("a complaint") { trail.problems("the queue is full") == 1 }
             #expect(try await trail.stop(SIGTERM) == 0)
             try await daemon.resume()
             try trail.follow()
@@ -359,7 +359,7 @@ import Testing
             try trail.append("{\"event\":\"\"}\nno json\n")
             try trail.append(2...2)
             try trail.follow()
-            try await eventually("a complaint") { trail.complaints("the queue is full") == 1 }
+            try await eventually("a complaint") { trail.problems("the queue is full") == 1 }
             try await daemon.resume()
             try await trail.expect(1...2)
             #expect(try await trail.stop(SIGTERM) == 0)
@@ -377,7 +377,7 @@ import Testing
             try trail.follow()
             try await trail.expect(1...3)
             #expect(try await trail.stop(SIGTERM) == 0)
-            #expect(trail.complaints("the line is too long") == 1)
+            #expect(trail.problems("the line is too long") == 1)
         }
     }
 
@@ -419,7 +419,7 @@ import Testing
             for _ in 1...2 {
                 try trail.follow()
                 #expect(try await trail.follower?.exitCode() == 1)
-                #expect(trail.complaints("has another format") == 1 && trail.complaints(#"{"event": "signup""#) == 1)
+                #expect(trail.problems("has another format") == 1 && trail.problems(#"{"event": "signup""#) == 1)
             }
             #expect(try await daemon.ask("status")["counters"]["received"].int ?? 0 == 0)
         }
@@ -436,7 +436,7 @@ import Testing
             try trail.follow(["--logfmt"])
             #expect(try await trail.stored(atLeast: 3).count == 3)
             #expect(try await trail.stop(SIGTERM) == 0)
-            #expect(trail.complaints("no pair like level=info") == 1)
+            #expect(trail.problems("no pair like level=info") == 1)
             try trail.append("any \"text\"\n")
             try trail.follow(["--line", "--event", "text"])
             #expect(try await trail.stored(atLeast: 4).count == 4)
@@ -446,7 +446,7 @@ import Testing
             try trail.append(String(repeating: "any text\n", count: 100))
             try trail.follow(["--logfmt"])
             #expect(try await trail.follower?.exitCode() == 1)
-            #expect(trail.complaints("pairs such as level=info") == 1)
+            #expect(trail.problems("pairs such as level=info") == 1)
         }
     }
 
@@ -466,12 +466,12 @@ import Testing
             try trail.append(7...8)
             try await trail.expect(1...8)
             #expect(try await trail.stop(SIGTERM) == 0)
-            #expect(trail.complaints("trail.ndjson, byte") == 0)
+            #expect(trail.problems("trail.ndjson, byte") == 0)
         }
     }
 
     @Test("An unread standard error does not delay lines")
-    func stalledComplaints() async throws {
+    func stalledMessages() async throws {
         try await withTrail { trail, daemon, _ in
             try trail.append("no json\n")
             try trail.append(1...4)
@@ -567,7 +567,7 @@ import Testing
             let first = try #require(trail.follower)
             try trail.follow()
             #expect(try await trail.follower?.exitCode() == 1)
-            #expect(trail.complaints("another process uses \(trail.usualState)") == 1)
+            #expect(trail.problems("another process uses \(trail.defaultState)") == 1)
             #expect(first.isRunning)
             first.signal(SIGTERM)
             #expect(try await first.exitCode() == 0)

@@ -107,7 +107,7 @@ import Testing
             try String(contentsOfFile: scene.directory.path("out\(runs)"), encoding: .utf8)
         }
 
-        var complaints: String { follower?.errorOutput ?? "" }
+        var errorOutput: String { follower?.errorOutput ?? "" }
     }
 
     @Test("L1: entries are stored once, from now on and over a stop and a kill")
@@ -160,7 +160,7 @@ import Testing
             try await trail.follow()
             try trail.append("one", "fail")
             #expect(try await trail.end() == 1)
-            #expect(trail.complaints.contains("journalctl ended") && !trail.complaints.contains("line "))
+            #expect(trail.errorOutput.contains("journalctl ended") && !trail.errorOutput.contains("line "))
             #expect(try await trail.messages(atLeast: 1) == ["one"])
         }
     }

@@ -65,7 +65,7 @@ final class BarrierAccount {
     }
 
     /// Returns the difference between a listed barrier and the model, or nil if they agree (Behaviour B10).
-    func complaint(about shown: DataObject) -> String? {
+    func problem(about shown: DataObject) -> String? {
         guard let setting else { return nil }
         if shown.get(key: "flushable") != setting.isFlushable { return "flushable or not" }
         guard let states = shown.get(key: "states", as: DataObject.self) else { return "without states" }
@@ -76,7 +76,7 @@ final class BarrierAccount {
         return wrong.map { "\($0.value) for \($0.key)" }
     }
 
-    func asked(by client: SimulatedClient) -> Ask {
+    func requested(by client: SimulatedClient) -> Ask {
         moment += 1
         // Earlier requests about a kept barrier are answered when they are stored, possibly after this request.
         let isCertain = isKnown && setting != nil && asks.allSatisfy { $0.end != nil }

@@ -6,7 +6,7 @@ import HeadgateData
 /// Clients that own barriers and announce an application status (Behaviour B26, B29, F5).
 final class BarrierClients: Actor {
     private let record: Record
-    private let crowd: ClientFleet
+    private let fleet: ClientFleet
     private var barriers: [BarrierAccount] = []
     private weak var service: Service?
     private var registered = 0
@@ -15,10 +15,10 @@ final class BarrierClients: Actor {
     private var hasCalmed = false
     private var isCalm = false
 
-    init(_ record: Record, _ crowd: ClientFleet, _ sides: [FarSide], _ workSide: WorkSide, isDiskSound: Bool) {
+    init(_ record: Record, _ fleet: ClientFleet, _ sides: [FarSide], _ workSide: WorkSide, isDiskSound: Bool) {
         self.record = record
         self.isDiskSound = isDiskSound
-        self.crowd = crowd
+        self.fleet = fleet
         for side in sides { side.closing = { [unowned self, id = side.id] in closing(id) } }
         workSide.closing = { [unowned self, id = workSide.lane.id] in closing(id) }
     }
@@ -50,7 +50,7 @@ final class BarrierClients: Actor {
     }
 
     private func register() {
-        guard let client = crowd.talking() else { return }
+        guard let client = fleet.talking() else { return }
         let barrier = barrier(isNew: record.oneIn(2))
         let scopes = record.pick([nil, ["a"], ["b"], ["w"], ["a", "w"], []])
         let (isClosed, isFlushable) = (!record.oneIn(3), record.oneIn(3))
@@ -100,7 +100,7 @@ final class BarrierClients: Actor {
     }
 
     private func barrierAndClient() -> (BarrierAccount, SimulatedClient)? {
-        guard !barriers.isEmpty, let other = crowd.talking() else { return nil }
+        guard !barriers.isEmpty, let other = fleet.talking() else { return nil }
         let barrier = record.pick(barriers)
         guard let owner = barrier.owner, owner.isTalking, !record.oneIn(4) else { return (barrier, other) }
         return (barrier, owner)
@@ -110,7 +110,7 @@ final class BarrierClients: Actor {
         _ verb: String, _ barrier: BarrierAccount, _ client: SimulatedClient, _ params: String, isForced: Bool = false,
         mayMiss: Bool = false, _ change: @escaping (inout BarrierAccount.Setting?) -> Void
     ) {
-        let ask = barrier.asked(by: client)
+        let ask = barrier.requested(by: client)
         client.ask(
             "barrier.\(verb)", #"{"id":"\#(barrier.id)"\#(params)}"#,
             .answered { [record] answer in
@@ -131,7 +131,7 @@ final class BarrierClients: Actor {
 
     /// Lists the barriers, and checks those that did not change meanwhile.
     private func list() {
-        if let client = crowd.talking() { list(client) }
+        if let client = fleet.talking() { list(client) }
     }
 
     private func list(_ client: SimulatedClient) {
@@ -140,8 +140,8 @@ final class BarrierClients: Actor {
             let shown = result?.getArray(key: "barriers", of: DataObject.self)?.compactMap { $0 } ?? []
             for (barrier, certainty) in before where barrier.certainty == certainty {
                 let entry = shown.first { $0.get(key: "id") == barrier.id }
-                let complaint = entry.map(barrier.complaint) ?? "not at all"
-                record.expect(complaint == nil, "\(barrier.id) is listed wrongly: \(complaint ?? "")")
+                let problem = entry.map(barrier.problem) ?? "not at all"
+                record.expect(problem == nil, "\(barrier.id) is listed wrongly: \(problem ?? "")")
                 record.count(barrier.setting?.exceptions.isEmpty == false ? .exceptionListed : .barrierListed)
             }
         }
@@ -155,7 +155,7 @@ final class BarrierClients: Actor {
 
     /// An operator removes an orphaned barrier.
     private func clear() {
-        guard let client = crowd.talking(), !ownerless.isEmpty else { return }
+        guard let client = fleet.talking(), !ownerless.isEmpty else { return }
         ask("unregister", record.pick(ownerless), client, #","force":true"#, isForced: true) { $0 = nil }
     }
 
@@ -169,7 +169,7 @@ final class BarrierClients: Actor {
     }
 
     private func announce() {
-        guard let client = crowd.talking() else { return }
+        guard let client = fleet.talking() else { return }
         let status = record.pick(["foreground", "background", "background", "exiting"])
         client.ask("application.status", #"{"status":"\#(status)"}"#, .other)
     }
@@ -181,8 +181,8 @@ final class BarrierClients: Actor {
     }
 
     /// Lets the operator remove all orphaned barriers, since new ones may appear until the end.
-    func goOn() -> Bool {
-        guard let client = crowd.operatorsOwn, client.isContent else { return false }
+    func proceed() -> Bool {
+        guard let client = fleet.operatorsOwn, client.isContent else { return false }
         if !hasCalmed {
             client.ask("application.status", #"{"status":"foreground"}"#, .other)
             hasCalmed = true

@@ -17,7 +17,7 @@ final class BoardAccount {
         let call: BoardCall
         /// The minimum time limit of the process, in milliseconds.
         let timeout: Int
-        let askedAt: Instant
+        let requestedAt: Instant
         let moment: Int
         /// True if the board was certainly served at some time since the request.
         let isServed: (String) -> Bool
@@ -25,10 +25,10 @@ final class BoardAccount {
         let mayRunBarrier: () -> Bool
 
         fileprivate init(
-            _ call: BoardCall, timeout: Int, askedAt: Instant, moment: Int, isServed: @escaping (String) -> Bool,
+            _ call: BoardCall, timeout: Int, requestedAt: Instant, moment: Int, isServed: @escaping (String) -> Bool,
             mayRunBarrier: @escaping () -> Bool
         ) {
-            (self.call, self.timeout, self.askedAt, self.moment) = (call, timeout, askedAt, moment)
+            (self.call, self.timeout, self.requestedAt, self.moment) = (call, timeout, requestedAt, moment)
             (self.isServed, self.mayRunBarrier) = (isServed, mayRunBarrier)
         }
     }
@@ -138,14 +138,14 @@ final class BoardAccount {
 
     // MARK: Activating clients
 
-    func asked(
+    func requested(
         _ call: BoardCall, timeout: Int, isServed: @escaping (String) -> Bool, mayRunBarrier: @escaping () -> Bool
     ) -> Activation {
         moment += 1
         // The daemon reads nothing more from a closed connection.
         for run in runs where run.certain == nil && !run.client.connection.isOpen { run.certain = moment }
         let activation = Activation(
-            call, timeout: timeout, askedAt: scheduler.now, moment: moment, isServed: isServed,
+            call, timeout: timeout, requestedAt: scheduler.now, moment: moment, isServed: isServed,
             mayRunBarrier: mayRunBarrier)
         activations.append(activation)
         return activation
@@ -168,7 +168,7 @@ final class BoardAccount {
             record.expect(!activation.isServed(activation.call.board), "\(activation.call) is not found but is served")
         case ("timeout", _):
             record.count(.activationTimedOut)
-            let isDue = scheduler.now >= activation.askedAt + .milliseconds(activation.timeout)
+            let isDue = scheduler.now >= activation.requestedAt + .milliseconds(activation.timeout)
             record.expect(isDue, "\(activation.call) has timed out too early")
         case ("provider_lost", _): record.count(.providerLost)
         case ("cancelled", "refused"):

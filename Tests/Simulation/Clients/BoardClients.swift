@@ -7,7 +7,7 @@ import HeadgateData
 final class BoardClients: Actor, Duty {
     private let record: Record
     private let scheduler: any Scheduler
-    private unowned let crowd: ClientFleet
+    private unowned let fleet: ClientFleet
     private let terms: BoardTerms
     private let account: BoardAccount
     private var servings: [Serving] = []
@@ -24,7 +24,7 @@ final class BoardClients: Actor, Duty {
         var isCertain = false
         var serves: Bool { isCertain && client.isTalking }
         /// The number of requests to begin or end.
-        var asked = 0
+        var requested = 0
 
         init(_ client: SimulatedClient, _ board: String) {
             self.client = client
@@ -32,16 +32,16 @@ final class BoardClients: Actor, Duty {
         }
     }
 
-    init(_ record: Record, _ scheduler: any Scheduler, _ crowd: ClientFleet, _ terms: BoardTerms) {
+    init(_ record: Record, _ scheduler: any Scheduler, _ fleet: ClientFleet, _ terms: BoardTerms) {
         self.record = record
         self.scheduler = scheduler
-        self.crowd = crowd
+        self.fleet = fleet
         self.terms = terms
         account = BoardAccount(terms, record, scheduler)
         account.isServedSlowly = { [unowned self] board in
             servings.contains { $0.board == board && $0.client.connection.mostOutput >= Scene.mostOutput }
         }
-        crowd.duties.append(self)
+        fleet.duties.append(self)
     }
 
     func lifeBegan(_ service: Service) {
@@ -60,41 +60,41 @@ final class BoardClients: Actor, Duty {
     }
 
     private func serve() {
-        guard let client = crowd.talking() else { return }
+        guard let client = fleet.talking() else { return }
         for _ in 0..<record.number(1...4) { serve(record.pick(terms.names), client) }
     }
 
     private func serve(_ board: String, _ client: SimulatedClient) {
         let serving = servings.first { $0.client === client && $0.board == board } ?? Serving(client, board)
-        if serving.asked == 0 { servings.append(serving) }
-        serving.asked += 1
+        if serving.requested == 0 { servings.append(serving) }
+        serving.requested += 1
         client.ask(
             "board.serve", terms.serving(board),
-            .answered { [record, asked = serving.asked] answer in
+            .answered { [record, requested = serving.requested] answer in
                 record.expect(answer.isResult, "client \(client.number): serving \(board) was refused: \(answer)")
-                serving.isCertain = serving.asked == asked
+                serving.isCertain = serving.requested == requested
             })
     }
 
     private func unserve() {
         guard let serving = pick(servings.filter(\.serves)) else { return }
         serving.isCertain = false
-        serving.asked += 1
+        serving.requested += 1
         serving.client.ask(
             "board.unserve", #"{"board":"\#(serving.board)"}"#,
             .answered { [record] in record.expect($0.isResult, "\(serving.board) was not served: \($0)") })
     }
 
     private func activate() {
-        guard let client = crowd.talking() else { return }
+        guard let client = fleet.talking() else { return }
         let served = servings.filter(\.serves).map(\.board)
         let board = record.pick(["plain", "guarded", "guarded", "free", "door"] + served)
         let input = record.oneIn(3) ? record.number(1...2) : record.number(3...9_999)
         let call = BoardCall(board: board, input: input, mainboard: record.pick(["uid:0", "other"]))
         let (timeout, wait) = (record.pick([200, 500]), record.pick([0, 0, 1_000]))
-        let present = servings.filter(\.serves).map { (serving: $0, asked: $0.asked) }
-        let activation = account.asked(call, timeout: timeout) { board in
-            present.contains { $0.serving.board == board && $0.serving.serves && $0.serving.asked == $0.asked }
+        let present = servings.filter(\.serves).map { (serving: $0, requested: $0.requested) }
+        let activation = account.requested(call, timeout: timeout) { board in
+            present.contains { $0.serving.board == board && $0.serving.serves && $0.serving.requested == $0.requested }
         } mayRunBarrier: { [unowned self] in
             servings.contains { $0.client === client && terms.isBarrier($0.board) }
         }
@@ -158,7 +158,7 @@ final class BoardClients: Actor, Duty {
     }
 
     /// Answers all runs except those that hang, which must not block anything.
-    func goOn() -> Bool {
+    func proceed() -> Bool {
         let due = open.filter { $0.client.isTalking && !$0.isHung }
         open = []
         for run in due { account.answer(run, done: true) }

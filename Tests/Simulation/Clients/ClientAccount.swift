@@ -45,7 +45,7 @@ struct ClientAccount {
     ///   - owed: The number of outstanding answers.
     ///   - events: The number of events in those requests.
     /// - Returns: The name of a wrong counter, or nil if all are possible.
-    func complaint(about entry: DataObject, owed: Int, _ events: Int) -> String? {
+    func problem(about entry: DataObject, owed: Int, _ events: Int) -> String? {
         let wrong = ClientAccount.names.first { name in
             let least = certain[name] ?? 0
             let open = notifications + (name == "failed" ? owed : events)

@@ -158,7 +158,7 @@ final class ClientFleet: Actor {
         for client in clients { client.connection.room = .max }
     }
 
-    func goOn() -> Bool { hear() }
+    func proceed() -> Bool { hear() }
 
     /// True if lost and finished clients are gone, and the others have no outstanding answers.
     var isQuiet: Bool {

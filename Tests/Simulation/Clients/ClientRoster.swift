@@ -56,12 +56,12 @@ final class ClientRoster {
         record.expect(missing.isEmpty, "\(missing.sorted()) are either listed or connected, not both")
         for (name, entry) in zip(names, entries) {
             guard let expected = expected[name], let entry else { continue }
-            let complaint = complaint(about: entry, expected)
-            record.expect(complaint == nil, "client \(expected.client.number) is listed with \(complaint ?? "")")
+            let problem = problem(about: entry, expected)
+            record.expect(problem == nil, "client \(expected.client.number) is listed with \(problem ?? "")")
         }
     }
 
-    private func complaint(about entry: DataObject, _ expected: Expected) -> String? {
+    private func problem(about entry: DataObject, _ expected: Expected) -> String? {
         let isOwn = expected.client === asker
         if entry["client"] != .null { return "a name, and has none" }
         if entry.get(key: "connected_ms") != Int(expected.age) { return "an age other than \(expected.age) ms" }
@@ -71,7 +71,7 @@ final class ClientRoster {
         let most = expected.owed + expected.account.notifications
         if unanswered > most || unanswered < (isOwn ? 1 : 0) { return "\(unanswered) unanswered, not \(most)" }
         return stopped(entry, unanswered, expected)
-            ?? expected.account.complaint(about: entry, owed: expected.owed, expected.events)
+            ?? expected.account.problem(about: entry, owed: expected.owed, expected.events)
     }
 
     /// Checks the reason and duration for which a client is not read.

@@ -66,7 +66,7 @@ final class KeyAccount {
     var isOn: Bool { phase != .off }
 
     /// Records a request to add or remove the activation barrier.
-    func asked() {
+    func requested() {
         if phase == .off { over.formUnion(given) }
         phase = .unclear
         tainted.formUnion(refused)

@@ -7,7 +7,7 @@ import HeadgateData
 final class KeyClients: Actor, Duty {
     private let record: Record
     private let scheduler: SimulatedScheduler
-    private unowned let crowd: ClientFleet
+    private unowned let fleet: ClientFleet
     private let side: FarSide
     private let account: KeyAccount
     private var serving: [SimulatedClient] = []
@@ -15,11 +15,11 @@ final class KeyClients: Actor, Duty {
     private var isCalm = false
 
     init(
-        _ record: Record, _ scheduler: SimulatedScheduler, _ crowd: ClientFleet, _ side: FarSide, _ account: KeyAccount
+        _ record: Record, _ scheduler: SimulatedScheduler, _ fleet: ClientFleet, _ side: FarSide, _ account: KeyAccount
     ) {
-        (self.record, self.scheduler, self.crowd, self.side, self.account) = (record, scheduler, crowd, side, account)
+        (self.record, self.scheduler, self.fleet, self.side, self.account) = (record, scheduler, fleet, side, account)
         side.key = account
-        crowd.duties.append(self)
+        fleet.duties.append(self)
     }
 
     /// True if the processes serve and answer without delay.
@@ -46,7 +46,7 @@ final class KeyClients: Actor, Duty {
     }
 
     private func serve() {
-        guard let client = crowd.talking(), !serving.contains(where: { $0 === client }) else { return }
+        guard let client = fleet.talking(), !serving.contains(where: { $0 === client }) else { return }
         serving.append(client)
         client.ask(
             "board.serve", #"{"board":"\#(KeyTerms.board)"}"#,
@@ -97,7 +97,7 @@ final class KeyClients: Actor, Duty {
         isCalm = true
     }
 
-    func goOn() -> Bool {
+    func proceed() -> Bool {
         runs.removeAll { !$0.client.isTalking }
         let due = runs
         runs = []

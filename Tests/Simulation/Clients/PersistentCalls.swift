@@ -38,7 +38,7 @@ final class PersistentCalls {
     private let connection: ClientConnection
     private var wants: [Want] = []
     /// The number of unanswered requests.
-    private var asked = 0
+    private var requested = 0
     private let credit: Int
 
     init(_ name: String, _ record: Record, _ connection: ClientConnection) {
@@ -47,7 +47,7 @@ final class PersistentCalls {
     }
 
     /// True if a call is not granted, or not ended yet.
-    var isWaiting: Bool { asked > 0 || wants.contains { !$0.isGranted } }
+    var isWaiting: Bool { requested > 0 || wants.contains { !$0.isGranted } }
 
     // MARK: Actions
 
@@ -86,8 +86,8 @@ final class PersistentCalls {
     private func set(_ isClosed: Bool) {
         guard let barrier = wants.first(where: { $0.kind == .barrier }) else { return }
         barrier.isClosed = isClosed
-        asked += 1
-        connection.setBarrier(id, BarrierChange(isClosed ? .closed : .open)) { [unowned self] _ in asked -= 1 }
+        requested += 1
+        connection.setBarrier(id, BarrierChange(isClosed ? .closed : .open)) { [unowned self] _ in requested -= 1 }
     }
 
     private func end(_ want: Want) {
@@ -95,8 +95,8 @@ final class PersistentCalls {
         record.count(want.isGranted ? .persistentCallEnded : .persistentCallEndedEarly)
         want.isCancelled = true
         wants.removeAll { $0 === want }
-        let then = { [unowned self] in asked -= 1 }
-        asked += 1
+        let then = { [unowned self] in requested -= 1 }
+        requested += 1
         switch want.kind {
         case .watch:
             want.call.map(connection.cancel)

@@ -14,7 +14,7 @@ final class Program {
     let persistentCalls: PersistentCalls
     private let mostUnanswered: Int
     /// Calls without a result, by number.
-    private var asked: [CallNumber: Asked] = [:]
+    private var requested: [CallNumber: Requested] = [:]
     private var tracked = 0
     /// The call that is being cancelled, and true while the program closes its client.
     private var cancelled: CallNumber?
@@ -24,7 +24,7 @@ final class Program {
     /// The last call written on the present connection, or nil if there is none.
     private var lastWritten: CallNumber?
 
-    private struct Asked {
+    private struct Requested {
         /// The id of a tracked event.
         var event: String?
         let isRepeatable: Bool
@@ -61,7 +61,7 @@ final class Program {
 
     var connections: [SimulatedConnection] { loop.links.map(\.wire) }
     /// True if a call is not finished.
-    var isWaiting: Bool { !asked.isEmpty || persistentCalls.isWaiting }
+    var isWaiting: Bool { !requested.isEmpty || persistentCalls.isWaiting }
 
     func takeTurn() { loop.takeTurn(most: record.pick([1, 20, 5_000])) }
 
@@ -73,7 +73,7 @@ final class Program {
         record.note("\(name) tracks \(id)")
         let event = OutgoingEvent("x", data: data, id: id, key: EventKey.of(id: id))
         let deadline: Duration? = record.oneIn(8) ? .seconds(1) : nil
-        ask(Asked(event: id, isRepeatable: true, deadline: deadline.map { loop.monotonicNow + $0.nanoseconds })) {
+        ask(Requested(event: id, isRepeatable: true, deadline: deadline.map { loop.monotonicNow + $0.nanoseconds })) {
             connection.track(event, deadline: deadline, $0)
         }
     }
@@ -90,20 +90,20 @@ final class Program {
     func askOtherwise() {
         let method = record.pick(["status", "flush"])
         record.note("\(name) asks for \(method)")
-        ask(Asked(isRepeatable: method == "status")) { connection.call(method, [:], $0) }
+        ask(Requested(isRepeatable: method == "status")) { connection.call(method, [:], $0) }
     }
 
-    private func ask(_ new: Asked, _ make: (@escaping ClientConnection.Completion) -> ClientConnection.Call) {
+    private func ask(_ new: Requested, _ make: (@escaping ClientConnection.Completion) -> ClientConnection.Call) {
         // The next number is that of the call.
         let number = connection.reserve().number + 1
-        asked[number] = new
+        requested[number] = new
         // The call may be written, and even finish, before the function returns.
         let call = make { [unowned self] in answered(number, $0) }
-        asked[number]?.call = call
+        requested[number]?.call = call
     }
 
     func cancelOne() {
-        guard let number = asked.keys.sorted().first, let call = asked[number]?.call else { return }
+        guard let number = requested.keys.sorted().first, let call = requested[number]?.call else { return }
         cancelled = number
         connection.cancel(call)
         cancelled = nil
@@ -112,25 +112,25 @@ final class Program {
     func close() {
         isClosing = true
         connection.close()
-        record.expect(asked.isEmpty, "\(name) ends without results of calls \(asked.keys.sorted())")
+        record.expect(requested.isEmpty, "\(name) ends without results of calls \(requested.keys.sorted())")
     }
 
     // MARK: Results
 
     private func answered(_ number: CallNumber, _ result: Result<JSONView, any Error>) {
-        guard let asked = asked.removeValue(forKey: number) else {
+        guard let requested = requested.removeValue(forKey: number) else {
             return record.expect(false, "\(name): call \(number) has two results")
         }
         switch result {
-        case .success(let answer): if asked.event != nil { acknowledged(asked, answer) }
-        case .failure(let error): failed(number, asked, error)
+        case .success(let answer): if requested.event != nil { acknowledged(requested, answer) }
+        case .failure(let error): failed(number, requested, error)
         }
     }
 
     /// Checks an acknowledgement: the event must be stored. The ids are the program's own, so only an event sent twice
     /// may be a duplicate.
-    private func acknowledged(_ asked: Asked, _ answer: JSONView) {
-        let id = asked.event ?? ""
+    private func acknowledged(_ requested: Requested, _ answer: JSONView) {
+        let id = requested.event ?? ""
         guard let receipt = try? TrackReceipt(answer) else { return record.expect(false, "\(id) has no receipt") }
         record.note("\(name) gets the acknowledgement of \(id)")
         record.count(.programAcknowledged)
@@ -140,28 +140,28 @@ final class Program {
         record.expect(isSafe, "\(name) gets an acknowledgement of \(id), which is not stored")
         guard receipt.isDuplicate else { return }
         record.count(.programDuplicate)
-        record.expect(asked.writings > 1, "\(id) is a duplicate but was sent once")
+        record.expect(requested.writings > 1, "\(id) is a duplicate but was sent once")
     }
 
     /// Checks a failure. The client never fails a call on its own here, since it has no patience limit.
-    private func failed(_ number: CallNumber, _ asked: Asked, _ error: any Error) {
+    private func failed(_ number: CallNumber, _ requested: Requested, _ error: any Error) {
         record.note("\(name): call \(number) failed: \(error)")
-        let isOver = asked.deadline.map { $0 <= loop.monotonicNow } ?? false
+        let isOver = requested.deadline.map { $0 <= loop.monotonicNow } ?? false
         switch error {
         case is CancellationError:
             record.count(.programCancelled)
             record.expect(cancelled == number, "\(name) did not cancel \(number)")
         case ClientError.closed: record.expect(isClosing, "\(name) did not end")
-        case ClientError.refused(let error) where asked.event != nil:
+        case ClientError.refused(let error) where requested.event != nil:
             record.count(.programRefused)
             let isSo = error.reason == .queueFull || error.reason == .storage
-            record.expect(isSo, "\(name) has \(asked.event ?? "") refused: \(error.message)")
-        case ClientError.disconnected where !asked.isRepeatable:
+            record.expect(isSo, "\(name) has \(requested.event ?? "") refused: \(error.message)")
+        case ClientError.disconnected where !requested.isRepeatable:
             record.count(.programDisconnected)
-            record.expect(asked.writings == 1, "\(name): \(number) was lost but never written")
+            record.expect(requested.writings == 1, "\(name): \(number) was lost but never written")
         case ClientError.noRoom where isOver:
             record.count(.programTimedOut)
-            record.expect(asked.writings == 0, "\(name): no room for \(number), which was written")
+            record.expect(requested.writings == 0, "\(name): no room for \(number), which was written")
         case ClientError.timedOut where isOver, ClientError.disconnected where isOver,
             ClientError.cannotConnect where isOver:
             record.count(.programTimedOut)
@@ -194,16 +194,16 @@ final class Program {
         record.expect(number > lastWritten ?? -1, "\(name) writes \(number) after \(lastWritten ?? 0)")
         lastWritten = number
         guard !isGreeting else { return }
-        guard let before = asked[number] else {
+        guard let before = requested[number] else {
             return record.expect(false, "\(name) writes \(number), which is finished")
         }
         record.expect(before.line ?? line == line, "\(name) repeats \(number) with other bytes")
         record.expect(before.isRepeatable || before.writings == 0, "\(name) repeats \(number), which is not allowed")
         if before.writings > 0 { record.count(.programResent) }
-        asked[number]?.line = line
-        asked[number]?.writings += 1
-        asked[number]?.connect = connects
-        let expected = asked.filter { $0.key != cancelled }
+        requested[number]?.line = line
+        requested[number]?.writings += 1
+        requested[number]?.connect = connects
+        let expected = requested.filter { $0.key != cancelled }
         let passed = expected.filter { $0.key < number && $0.value.connect != connects }.keys.sorted()
         record.expect(passed.isEmpty, "\(name) writes \(number) before \(passed)")
         let unanswered = expected.values.count { $0.connect == connects }

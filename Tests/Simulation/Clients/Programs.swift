@@ -6,16 +6,16 @@ import HeadgateCore
 final class Programs: Actor {
     private let record: Record
     private let scheduler: SimulatedScheduler
-    private let crowd: ClientFleet
+    private let fleet: ClientFleet
     private let ledger: Ledger
     private var programs: [Program] = []
     private var begun = 0
     private var service: Service?
     private var isCalm = false
 
-    init(_ record: Record, _ scheduler: SimulatedScheduler, _ crowd: ClientFleet, _ ledger: Ledger) {
-        (self.record, self.scheduler, self.crowd, self.ledger) = (record, scheduler, crowd, ledger)
-        crowd.programs = self
+    init(_ record: Record, _ scheduler: SimulatedScheduler, _ fleet: ClientFleet, _ ledger: Ledger) {
+        (self.record, self.scheduler, self.fleet, self.ledger) = (record, scheduler, fleet, ledger)
+        fleet.programs = self
     }
 
     /// All connections that the daemon may have open for programs.
@@ -94,11 +94,11 @@ final class Programs: Actor {
         record.expect(capacity == credits, "programs take \(credits) batches at once, and \(capacity) are known")
     }
 
-    func goOn() -> Bool {
+    func proceed() -> Bool {
         leftBehind.removeAll { !$0.isOpen }
         for program in programs {
             program.takeTurn()
-            if program.isWaiting, !program.connections.contains(where: \.isOpen) { crowd.makeRoom() }
+            if program.isWaiting, !program.connections.contains(where: \.isOpen) { fleet.makeRoom() }
         }
         return false
     }

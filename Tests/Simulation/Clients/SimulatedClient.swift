@@ -340,8 +340,10 @@ final class SimulatedClient {
 
     /// Records that a dispatcher is certainly paused, unless a resume is outstanding.
     private func closed(_ side: FarSide, isKept: Bool) {
-        let isAsked = owed.values.contains { if case .pause(let other, false) = $0 { other === side } else { false } }
-        guard !isAsked, !side.isRemoved else { return }
+        let isRequested = owed.values.contains {
+            if case .pause(let other, false) = $0 { other === side } else { false }
+        }
+        guard !isRequested, !side.isRemoved else { return }
         side.isPaused = true
         side.isPauseKept = isKept
     }

@@ -36,7 +36,7 @@ final class SimulatedConnection: SessionConnection {
     private var output: [UInt8] = []
 
     // State of the client's end.
-    private var underWay: [UInt8] = []
+    private var inProgress: [UInt8] = []
     private var taken: [UInt8] = []
     private var isFinished = false
     private var isLost = false
@@ -55,7 +55,7 @@ final class SimulatedConnection: SessionConnection {
     // MARK: The client's end
 
     func send(_ bytes: [UInt8]) {
-        underWay += bytes
+        inProgress += bytes
     }
 
     /// The client sends nothing more.
@@ -86,7 +86,7 @@ final class SimulatedConnection: SessionConnection {
     var hasNews: Bool {
         guard isOpen else { return false }
         if isBlocked, room > 0 { return true }
-        return isExpectingInput ? !underWay.isEmpty || isFinished || isLost : isLost && !isPeerGone
+        return isExpectingInput ? !inProgress.isEmpty || isFinished || isLost : isLost && !isPeerGone
     }
 
     /// Delivers ready events to the daemon, with at most `most` bytes per read.
@@ -94,7 +94,7 @@ final class SimulatedConnection: SessionConnection {
         if isBlocked, room > 0 { flush() }
         guard isOpen else { return }
         if isExpectingInput {
-            if !underWay.isEmpty { read(min(most, underWay.count)) } else if isFinished || isLost { reachEnd() }
+            if !inProgress.isEmpty { read(min(most, inProgress.count)) } else if isFinished || isLost { reachEnd() }
         } else if isLost {
             losePeer()
         }
@@ -103,8 +103,8 @@ final class SimulatedConnection: SessionConnection {
     private var isExpectingInput: Bool { isReading && !hasReachedEnd && isOpen }
 
     private func read(_ count: Int) {
-        let bytes = Array(underWay.prefix(count)) + [UInt8](repeating: 0, count: 64)
-        underWay.removeFirst(count)
+        let bytes = Array(inProgress.prefix(count)) + [UInt8](repeating: 0, count: 64)
+        inProgress.removeFirst(count)
         bytes.withUnsafeBytes { session?.took(UnsafeRawBufferPointer(rebasing: $0.prefix(count))) }
     }
 

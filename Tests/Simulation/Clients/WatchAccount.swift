@@ -47,8 +47,8 @@ final class WatchAccount {
         switch topic {
         case .dispatchers:
             let former = known.dispatchers
-            let complaint = take(params, isFirst, \.dispatchers, "dispatchers")
-            return complaint ?? shrunk(former, isWhole).map { "the counter \($0) has decreased" }
+            let problem = take(params, isFirst, \.dispatchers, "dispatchers")
+            return problem ?? shrunk(former, isWhole).map { "the counter \($0) has decreased" }
         case .barriers: return take(params, isFirst, \.barriers, "barriers")
         case .outcomes: return takeOutcomes(params, isFirst, isWhole)
         case .clients: return takeClients(params)

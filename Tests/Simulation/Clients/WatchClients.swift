@@ -9,7 +9,7 @@ import HeadgateWire
 final class WatchClients: Actor, Duty {
     private let record: Record
     private let scheduler: SimulatedScheduler
-    private unowned let crowd: ClientFleet
+    private unowned let fleet: ClientFleet
     private let ledger: Ledger
     private let nature: Nature
     /// All watches requested in this life.
@@ -17,9 +17,9 @@ final class WatchClients: Actor, Duty {
     private var service: Service?
     private var isCalm = false
 
-    init(_ record: Record, _ scheduler: SimulatedScheduler, _ crowd: ClientFleet, _ ledger: Ledger, _ nature: Nature) {
-        (self.record, self.scheduler, self.crowd, self.ledger, self.nature) = (record, scheduler, crowd, ledger, nature)
-        crowd.duties.append(self)
+    init(_ record: Record, _ scheduler: SimulatedScheduler, _ fleet: ClientFleet, _ ledger: Ledger, _ nature: Nature) {
+        (self.record, self.scheduler, self.fleet, self.ledger, self.nature) = (record, scheduler, fleet, ledger, nature)
+        fleet.duties.append(self)
     }
 
     func lifeBegan(_ service: Service) {
@@ -41,7 +41,7 @@ final class WatchClients: Actor, Duty {
     }
 
     private func watch() {
-        guard let client = crowd.talking() else { return }
+        guard let client = fleet.talking() else { return }
         guard record.oneIn(12) else {
             return watch(client, Set([0, 1, 2, 3].filter { _ in record.oneIn(2) }.map(topic)))
         }
@@ -76,7 +76,7 @@ final class WatchClients: Actor, Duty {
 
     /// Ends a watch, mostly one of the client's own.
     private func end() {
-        guard let watch = pick(), let client = record.oneIn(5) ? crowd.talking() : watch.client, let id = watch.id
+        guard let watch = pick(), let client = record.oneIn(5) ? fleet.talking() : watch.client, let id = watch.id
         else { return }
         client.ask(
             "unwatch", #"{"watch":"\#(id)"}"#,
@@ -117,8 +117,8 @@ final class WatchClients: Actor, Duty {
         guard let (watch, topic) = watchAndTopic(params, client) else { return }
         record.note("client \(client.number) is notified of \(topic.rawValue)")
         record.expect(!watch.hasEnded, "client \(client.number): an ended watch reports \(topic.rawValue)")
-        let complaint = watch.take(topic, params, isWhole: isWhole)
-        record.expect(complaint == nil, "wrong notification to client \(client.number): \(complaint ?? "")")
+        let problem = watch.take(topic, params, isWhole: isWhole)
+        record.expect(problem == nil, "wrong notification to client \(client.number): \(problem ?? "")")
         if params.getArray(key: "removed", of: String.self)?.isEmpty == false { record.count(.removalReported) }
     }
 
@@ -176,7 +176,7 @@ final class WatchClients: Actor, Duty {
         for _ in 0..<3 {
             scheduler.advance(by: .milliseconds(5))
             scheduler.endTurn()
-            crowd.read()
+            fleet.read()
             guard watch.isOn, let service else { return }
             if watch.known.states == WatchedState(service).states { return }
         }
@@ -188,7 +188,7 @@ final class WatchClients: Actor, Duty {
         for _ in 0..<20 {
             scheduler.advance(by: .milliseconds(60))
             scheduler.endTurn()
-            crowd.read()
+            fleet.read()
             guard watch.isOn, let service else { return }
             unknown = watch.unknown(of: WatchedState(service), isWhole: isWhole)
             if unknown == nil { return }
@@ -201,7 +201,7 @@ final class WatchClients: Actor, Duty {
     /// Lets the operator watch everything until the end.
     func calmDown() {
         isCalm = true
-        if let client = crowd.operatorsOwn { watch(client, []) }
+        if let client = fleet.operatorsOwn { watch(client, []) }
     }
 
     func check() {

@@ -7,7 +7,7 @@ import HeadgateData
 final class Workers: Actor, Duty {
     private let record: Record
     private let scheduler: SimulatedScheduler
-    private unowned let crowd: ClientFleet
+    private unowned let fleet: ClientFleet
     private let side: WorkSide
     /// Clients that subscribed in this life.
     private var workers: [Worker] = []
@@ -27,24 +27,24 @@ final class Workers: Actor, Duty {
         /// The number of times that the worker subscribed or unsubscribed.
         private(set) var changes = 0
         /// Batches that the worker has not answered.
-        var loans: [Loan] = []
+        var leases: [Lease] = []
 
         init(_ client: SimulatedClient) {
             self.client = client
         }
     }
 
-    init(_ record: Record, _ scheduler: SimulatedScheduler, _ crowd: ClientFleet, _ side: WorkSide) {
+    init(_ record: Record, _ scheduler: SimulatedScheduler, _ fleet: ClientFleet, _ side: WorkSide) {
         self.record = record
         self.scheduler = scheduler
-        self.crowd = crowd
+        self.fleet = fleet
         self.side = side
         comeLate = record.oneIn(6)
         side.mostAtOnce = { [unowned self] in workers.reduce(0) { $0 + $1.credit } }
         side.departed = { [unowned self] in workers.count { !$0.client.isTalking } }
         side.lost = { [unowned self] in counted(.evicted) + counted(.purged) + counted(.expired) }
         side.delivered = { [unowned self] in counted(.sent) }
-        crowd.duties.append(self)
+        fleet.duties.append(self)
     }
 
     private func counted(_ counter: DispatcherCounter) -> Int {
@@ -73,7 +73,7 @@ final class Workers: Actor, Duty {
     }
 
     private func subscribe() {
-        guard let client = crowd.talking() else { return }
+        guard let client = fleet.talking() else { return }
         subscribe(client, credit: record.number(1...3), mostEvents: record.number(1...5))
     }
 
@@ -98,27 +98,27 @@ final class Workers: Actor, Duty {
     /// Checks a confirmed unsubscription: unless the worker subscribed again, none of its batches may still be awaited.
     private func left(_ worker: Worker, _ answer: Answer, after changes: Int) {
         guard answer.isResult else { return }
-        for loan in worker.loans { loan.isForgotten = true }
+        for lease in worker.leases { lease.isForgotten = true }
         guard worker.changes == changes else { return }
         record.count(.workerLeft)
         worker.hasLeft = true
         // The daemon does not wait for a client that has finished sending.
-        let isWaited = worker.client.isTalking && worker.loans.contains(where: side.isWaited)
+        let isWaited = worker.client.isTalking && worker.leases.contains(where: side.isWaited)
         record.expect(!isWaited, "\(worker.client.number) is unsubscribed with batches in flight")
     }
 
     /// Disconnects a worker with unanswered batches.
     private func vanish() {
-        guard let worker = pick({ !$0.loans.isEmpty && !$0.client.isOperator }) else { return }
+        guard let worker = pick({ !$0.leases.isEmpty && !$0.client.isOperator }) else { return }
         record.count(.workerLost)
         if record.oneIn(3) { worker.client.finish() } else { worker.client.lose() }
     }
 
     /// Lets part of a worker's batch expire and the worker disconnect, so that another worker gets the rest.
     private func outlive() {
-        let waits = { [side] (worker: Worker) in worker.loans.lazy.compactMap(side.timeUntilPartIsOver).first }
+        let waits = { [side] (worker: Worker) in worker.leases.lazy.compactMap(side.timeUntilPartIsOver).first }
         guard let worker = pick({ !$0.client.isOperator && waits($0) != nil }), let wait = waits(worker),
-            let other = crowd.operatorsOwn, other.isTalking
+            let other = fleet.operatorsOwn, other.isTalking
         else { return }
         subscribe(other, credit: 3, mostEvents: 5)
         other.connection.deliver(most: 5_000)
@@ -128,8 +128,8 @@ final class Workers: Actor, Duty {
         worker.client.connection.deliver(most: 5_000)
     }
 
-    private func pick(_ isMeant: (Worker) -> Bool) -> Worker? {
-        let those = workers.filter { $0.client.isTalking && isMeant($0) }
+    private func pick(_ isMatch: (Worker) -> Bool) -> Worker? {
+        let those = workers.filter { $0.client.isTalking && isMatch($0) }
         return those.isEmpty ? nil : record.pick(those)
     }
 
@@ -138,51 +138,51 @@ final class Workers: Actor, Duty {
     let methods: Set = ["dispatch"]
 
     func came(_ method: String, _ params: DataObject, id: Int?, to client: SimulatedClient) {
-        let loan = id.flatMap { Loan(params, client: client.number, request: $0, readAt: scheduler.now) }
-        guard let loan, let worker = workers.first(where: { $0.client === client }) else {
+        let lease = id.flatMap { Lease(params, client: client.number, request: $0, readAt: scheduler.now) }
+        guard let lease, let worker = workers.first(where: { $0.client === client }) else {
             return record.expect(false, "\(client.number) gets a batch without a subscription")
         }
-        worker.loans.append(loan)
-        record.note("\(client.number) is given \(loan.ids)")
+        worker.leases.append(lease)
+        record.note("\(client.number) is given \(lease.ids)")
         record.expect(!worker.hasLeft, "\(client.number) gets a batch after it unsubscribed")
-        record.expect(loan.ids.count <= worker.mostEvents, "\(client.number) gets \(loan.ids.count) events")
-        let count = worker.loans.count { !$0.isForgotten }
+        record.expect(lease.ids.count <= worker.mostEvents, "\(client.number) gets \(lease.ids.count) events")
+        let count = worker.leases.count { !$0.isForgotten }
         record.expect(count <= worker.credit, "\(client.number) gets \(count) batches at once")
-        loan.isHung = !isCalm && record.oneIn(side.lane.ages.mostAge == nil ? 10 : 4)
-        side.read(loan)
+        lease.isHung = !isCalm && record.oneIn(side.lane.ages.mostAge == nil ? 10 : 4)
+        side.read(lease)
     }
 
     private func answer() {
-        guard let worker = pick({ $0.loans.contains(where: mayAnswer) }) else { return }
-        let loan = record.pick(worker.loans.filter(mayAnswer))
-        worker.loans.removeAll { $0 === loan }
-        if scheduler.now > loan.readAt + side.terms.lease { record.count(.workerLate) }
+        guard let worker = pick({ $0.leases.contains(where: mayAnswer) }) else { return }
+        let lease = record.pick(worker.leases.filter(mayAnswer))
+        worker.leases.removeAll { $0 === lease }
+        if scheduler.now > lease.readAt + side.terms.lease { record.count(.workerLate) }
         switch record.number(0...9) {
-        case 0...1: refuse(loan, of: worker.client)
-        case 2...4: settle(loan, of: worker.client, loan.ids.map { _ in record.pick(WorkerWord.allCases) })
-        default: settle(loan, of: worker.client, loan.ids.map { _ in .delivered })
+        case 0...1: refuse(lease, of: worker.client)
+        case 2...4: settle(lease, of: worker.client, lease.ids.map { _ in record.pick(WorkerWord.allCases) })
+        default: settle(lease, of: worker.client, lease.ids.map { _ in .delivered })
         }
     }
 
     /// Answers with an error or an invalid result, so that all events are retried.
-    private func refuse(_ loan: Loan, of client: SimulatedClient) {
+    private func refuse(_ lease: Lease, of client: SimulatedClient) {
         record.count(.workRefused)
-        loan.answer = loan.ids.map { _ in .retry }
-        guard record.oneIn(2) else { return client.answer(loan.request, error: "not now") }
-        client.answer(loan.request, result: #"{"outcomes":{"nobody":"dead"}}"#)
+        lease.answer = lease.ids.map { _ in .retry }
+        guard record.oneIn(2) else { return client.answer(lease.request, error: "not now") }
+        client.answer(lease.request, result: #"{"outcomes":{"nobody":"dead"}}"#)
     }
 
     /// True if the worker answers now. Some workers hang until the lease has ended.
-    private func mayAnswer(_ loan: Loan) -> Bool {
-        !loan.isHung || scheduler.now > loan.readAt + side.terms.lease
+    private func mayAnswer(_ lease: Lease) -> Bool {
+        !lease.isHung || scheduler.now > lease.readAt + side.terms.lease
     }
 
     /// Answers with outcomes. An event that is not named is delivered.
-    private func settle(_ loan: Loan, of client: SimulatedClient, _ words: [WorkerWord]) {
-        loan.answer = words
-        let named = zip(loan.ids, words).filter { $0.1 != .delivered || record.oneIn(2) }
+    private func settle(_ lease: Lease, of client: SimulatedClient, _ words: [WorkerWord]) {
+        lease.answer = words
+        let named = zip(lease.ids, words).filter { $0.1 != .delivered || record.oneIn(2) }
         let outcomes = named.map { #""\#($0.0)":"\#($0.1)""# }.joined(separator: ",")
-        client.answer(loan.request, result: named.isEmpty ? "{}" : #"{"outcomes":{\#(outcomes)}}"#)
+        client.answer(lease.request, result: named.isEmpty ? "{}" : #"{"outcomes":{\#(outcomes)}}"#)
     }
 
     // MARK: End of the run
@@ -191,20 +191,20 @@ final class Workers: Actor, Duty {
         isCalm = true
     }
 
-    func goOn() -> Bool {
-        if !workers.contains(where: { $0.client.isTalking && $0.wants }), let client = crowd.operatorsOwn {
+    func proceed() -> Bool {
+        if !workers.contains(where: { $0.client.isTalking && $0.wants }), let client = fleet.operatorsOwn {
             subscribe(client, credit: 2, mostEvents: 5)
         }
         var wasBusy = false
-        for worker in workers where worker.client.isTalking && !worker.loans.isEmpty {
-            for loan in worker.loans { settle(loan, of: worker.client, loan.ids.map { _ in .delivered }) }
-            worker.loans = []
+        for worker in workers where worker.client.isTalking && !worker.leases.isEmpty {
+            for lease in worker.leases { settle(lease, of: worker.client, lease.ids.map { _ in .delivered }) }
+            worker.leases = []
             wasBusy = true
         }
         return wasBusy
     }
 
-    var isQuiet: Bool { side.isIdle && workers.allSatisfy { !$0.client.isTalking || $0.loans.isEmpty } }
+    var isQuiet: Bool { side.isIdle && workers.allSatisfy { !$0.client.isTalking || $0.leases.isEmpty } }
 
     func check() {
         let summary = service?.gate.dispatcherSummaries.first { $0.id == side.lane.id }

@@ -18,7 +18,7 @@ struct Charges {
     private let lane: Lane
     private let record: Record
 
-    init(_ lane: Lane, _ record: Record, _ patience: Patience = .usual, isAlone: Bool = false) {
+    init(_ lane: Lane, _ record: Record, _ patience: Patience = .default, isAlone: Bool = false) {
         (self.lane, self.record, self.patience, self.isAlone) = (lane, record, patience, isAlone)
     }
 

@@ -22,8 +22,8 @@ final class Destinations: Actor {
     }
 
     private func answerOne() {
-        let asked = sides.filter(\.hasWaiting)
-        if !asked.isEmpty { record.pick(asked).answerOne() }
+        let requested = sides.filter(\.hasWaiting)
+        if !requested.isEmpty { record.pick(requested).answerOne() }
     }
 
     var isQuiet: Bool { !sides.contains(where: \.hasWaiting) }
@@ -45,7 +45,7 @@ final class Destinations: Actor {
         for side in sides { side.isWell = true }
     }
 
-    func goOn() -> Bool {
+    func proceed() -> Bool {
         let wasBusy = !isQuiet
         for side in sides { side.answerOne() }
         return wasBusy

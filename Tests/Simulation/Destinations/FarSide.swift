@@ -146,8 +146,8 @@ final class FarSide: Sender {
         inspect(batch)
         key?.sent(batch)
         sent += batch.events.map(\.sequenceNumber)
-        let complaint = order.complaint(of: batch.events, unfinished: unfinished)
-        record.expect(complaint == nil, "\(id) gets \(complaint ?? "")")
+        let problem = order.problem(of: batch.events, unfinished: unfinished)
+        record.expect(problem == nil, "\(id) gets \(problem ?? "")")
         waiting.append((batch, scheduler.now, then))
         guard !isWell, record.oneIn(12) else { return }
         silent.insert(batch.number)

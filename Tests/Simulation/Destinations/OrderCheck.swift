@@ -15,20 +15,20 @@ struct OrderCheck {
 
     /// - Parameter unfinished: Events that have certainly not ended.
     /// - Returns: A description of an error in the batch, or nil.
-    mutating func complaint(of events: [Batch.Event], unfinished: Set<SequenceNumber>) -> String? {
+    mutating func problem(of events: [Batch.Event], unfinished: Set<SequenceNumber>) -> String? {
         let batch = Set(events.map(\.sequenceNumber))
-        var complaint: String?
+        var problem: String?
         for event in events {
             guard let key = isWhole ? "" : EventKey.of(id: event.id) else { continue }
             let number = event.sequenceNumber
-            if let high = highest[key], high > number, !sent.contains(number) { complaint = "\(number) after \(high)" }
+            if let high = highest[key], high > number, !sent.contains(number) { problem = "\(number) after \(high)" }
             let before = byKey[key, default: []].first { $0 < number && unfinished.contains($0) && !batch.contains($0) }
-            if let before { complaint = "\(number) while \(before) is not finished" }
+            if let before { problem = "\(number) while \(before) is not finished" }
             highest[key] = max(highest[key] ?? 0, number)
             byKey[key, default: []].insert(number)
             sent.insert(number)
         }
-        return complaint
+        return problem
     }
 }
 

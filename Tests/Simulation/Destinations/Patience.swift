@@ -10,7 +10,7 @@ struct Patience {
     let longestWait: Duration
 
     /// The limits of a dispatcher that dead-letters events for their attempts.
-    static let usual = Patience(mostAttempts: 2, mostAge: nil, longestWait: .seconds(4))
+    static let `default` = Patience(mostAttempts: 2, mostAge: nil, longestWait: .seconds(4))
 
     /// The limits of a worker dispatcher: enough attempts for batches lost repeatedly to be halved, and so few that halves
     /// reach the last one.
@@ -19,7 +19,7 @@ struct Patience {
     /// With waits of a millisecond the model knows the retry age to the millisecond.
     init(_ record: Record) {
         guard record.oneIn(4) else {
-            self = .usual
+            self = .default
             return
         }
         self.init(

@@ -72,8 +72,8 @@ final class StreamSide: SenderWitness {
             lane.taken(event.sequenceNumber)
             charges.expect(event)
         }
-        let complaint = order.complaint(of: batch.events, unfinished: lost() == 0 ? lane.waiting : [])
-        record.expect(complaint == nil, "\(lane.id) publishes \(complaint ?? "")")
+        let problem = order.problem(of: batch.events, unfinished: lost() == 0 ? lane.waiting : [])
+        record.expect(problem == nil, "\(lane.id) publishes \(problem ?? "")")
         begun[batch.number] = scheduler.now
     }
 

@@ -39,7 +39,7 @@ final class Streams: Actor {
         isCalm = true
     }
 
-    func goOn() -> Bool {
+    func proceed() -> Bool {
         let wasBusy = side.stream.hasWork
         for _ in 0..<5 {
             side.stream.publishOne()

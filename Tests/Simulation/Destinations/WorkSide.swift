@@ -41,7 +41,7 @@ final class WorkSide: SenderWitness {
     private struct Job {
         let batch: Batch
         let begin: Instant
-        var loans: [Loan] = []
+        var leases: [Lease] = []
     }
 
     init(_ lane: Lane, _ terms: Terms, _ record: Record, _ scheduler: any Scheduler) {
@@ -81,9 +81,9 @@ final class WorkSide: SenderWitness {
             let isThere = jobs.contains { $0.batch.events.contains { $0.sequenceNumber == event.sequenceNumber } }
             record.expect(!isThere, "\(lane.id) sends \(event.sequenceNumber) twice at once")
         }
-        let complaint = order.complaint(
+        let problem = order.problem(
             of: batch.events, unfinished: lost() == 0 ? lane.waiting.subtracting(lane.damaged()) : [])
-        record.expect(complaint == nil, "\(lane.id) gives \(complaint ?? "")")
+        record.expect(problem == nil, "\(lane.id) gives \(problem ?? "")")
         jobs.append(Job(batch: batch, begin: scheduler.now))
     }
 
@@ -130,41 +130,41 @@ final class WorkSide: SenderWitness {
         let numbers = job.batch.events.map(\.sequenceNumber)
         let words = outcomes.map(WorkerWord.init)
         for number in numbers { (losses[number], shares[number]) = (nil, nil) }
-        guard let loan = job.loans.last(where: { $0.answer == words && counts($0, job) }) else {
+        guard let lease = job.leases.last(where: { $0.answer == words && counts($0, job) }) else {
             return record.expect(
                 false, "\(lane.id) has \(words) of \(numbers), which no worker answered in time")
         }
-        let answered = job.batch.events.filter { loan.ids.contains($0.plainId) }
+        let answered = job.batch.events.filter { lease.ids.contains($0.plainId) }
         for (event, outcome) in zip(answered, outcomes) {
             charges.account(event.sequenceNumber, outcome, at: scheduler.now)
         }
     }
 
     /// True if an answer to the loan may count, since the lease has not ended.
-    private func counts(_ loan: Loan, _ job: Job) -> Bool {
+    private func counts(_ lease: Lease, _ job: Job) -> Bool {
         departed() > 0 || scheduler.now <= job.begin + terms.lease
     }
 
     // MARK: The workers' end
 
     /// Records that a worker has read a batch. The batch may have ended already and be in flight again.
-    func read(_ loan: Loan) {
-        loan.mayHaveEnded = ended.contains { isAll(loan, of: $0) }
-        guard let index = jobs.firstIndex(where: { isAll(loan, of: $0) }) else { return }
+    func read(_ lease: Lease) {
+        lease.mayHaveEnded = ended.contains { isAll(lease, of: $0) }
+        guard let index = jobs.firstIndex(where: { isAll(lease, of: $0) }) else { return }
         let events = jobs[index].batch.events
-        record.expect(events.map(\.plainId) == loan.ids, "\(lane.id) sends \(loan.ids) with other events")
+        record.expect(events.map(\.plainId) == lease.ids, "\(lane.id) sends \(lease.ids) with other events")
         if events.contains(where: { losses[$0.sequenceNumber] != nil }) { record.count(.workTakenOver) }
-        jobs[index].loans.append(loan)
+        jobs[index].leases.append(lease)
     }
 
-    private func isAll(_ loan: Loan, of job: Job) -> Bool {
-        job.batch.idempotencyKey == loan.batch && job.batch.attempt == loan.attempt
+    private func isAll(_ lease: Lease, of job: Job) -> Bool {
+        job.batch.idempotencyKey == lease.batch && job.batch.attempt == lease.attempt
     }
 
     /// Returns the time until part of a batch expires while the rest does not, or nil if that never happens or the
     /// batch is not awaited.
-    func timeUntilPartIsOver(_ loan: Loan) -> Duration? {
-        guard let job = jobs.first(where: { $0.loans.contains { $0 === loan } }),
+    func timeUntilPartIsOver(_ lease: Lease) -> Duration? {
+        guard let job = jobs.first(where: { $0.leases.contains { $0 === lease } }),
             let end = lane.ages.partEnds(of: job.batch.events.map(\.sequenceNumber))
         else { return nil }
         let wait = Duration.milliseconds(end - lane.ages.now)
@@ -172,15 +172,15 @@ final class WorkSide: SenderWitness {
     }
 
     /// True if the answer to a loan is certainly still awaited.
-    func isWaited(for loan: Loan) -> Bool {
-        guard !loan.mayHaveEnded else { return false }
-        let job = jobs.first { $0.loans.contains { $0 === loan } }
+    func isWaited(for lease: Lease) -> Bool {
+        guard !lease.mayHaveEnded else { return false }
+        let job = jobs.first { $0.leases.contains { $0 === lease } }
         return job.map { scheduler.now < $0.begin + terms.lease } ?? false
     }
 }
 
 /// A batch that a worker has read, with the worker's answer.
-final class Loan {
+final class Lease {
     let client: Int
     let request: Int
     let batch: String

@@ -113,7 +113,7 @@ final class Fillers: Actor {
     private static let patience = 300
 
     /// If dead letters fill all segments, no settlement can be written, so an operator must delete dead letters.
-    func goOn() -> Bool {
+    func proceed() -> Bool {
         waits = service?.gate.settlements.isIdle == false ? waits + 1 : 0
         guard waits == Fillers.patience, service?.gate.settlements.hasDeadLetters == false, let client = world.idle()
         else {
@@ -138,7 +138,7 @@ final class Fillers: Actor {
             let before = refusals
             client.track()
             client.connection.deliver(most: 5_000)
-            for _ in 0..<10 where !client.isContent { world.goOn(lettingTimePass: true) }
+            for _ in 0..<10 where !client.isContent { world.proceed(lettingTimePass: true) }
             record.expect(client.isContent, "an event is not answered on a small disk")
             record.expect(refusals == before, "all is delivered, but there is no room for an event")
         }
@@ -149,7 +149,7 @@ final class Fillers: Actor {
         guard let client = world.idle() else { return }
         isPurged = false
         askToPurge(client)
-        for _ in 0..<10 { world.goOn(lettingTimePass: true) }
+        for _ in 0..<10 { world.proceed(lettingTimePass: true) }
         record.expect(isPurged, "dead letters cannot be deleted on a small disk")
     }
 

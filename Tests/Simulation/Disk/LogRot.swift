@@ -4,7 +4,7 @@ import HeadgateCore
 @testable import HeadgateStore
 
 /// Finds frames of a log file that may be damaged with a known loss.
-struct LogRot {
+struct LogCorruption {
     struct Frame {
         /// The range of the frame's content in the file.
         let range: Range<Int>

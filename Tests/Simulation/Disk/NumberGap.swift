@@ -12,7 +12,7 @@ struct NumberGap {
     /// True if a dispatcher settled that event and no event followed.
     private(set) var isSettled = false
 
-    mutating func asked() {
+    mutating func requested() {
         (newest, isSettled) = (nil, false)
     }
 
@@ -31,7 +31,7 @@ struct NumberGap {
     }
 
     /// Records a settlement that is to be written.
-    mutating func asked(_ settled: Settled) {
+    mutating func requested(_ settled: Settled) {
         if let newest, settled.contains(newest) { isSettled = true }
     }
 }

@@ -8,7 +8,7 @@ import HeadgateData
 ///
 /// A damaged frame of events loses only the events in that frame. If any byte of the store may be damaged, less is
 /// promised: the daemon starts, continues, and delivers no event that differs from the tracked one.
-final class Rot {
+final class Corruption {
     enum Kind: CaseIterable {
         /// Only frames of events rot.
         case frames
@@ -42,19 +42,19 @@ final class Rot {
     // MARK: Rotting
 
     /// Damages something.
-    func strike(_ platter: SimulatedMedium, inLife: Bool = false) {
+    func strike(_ medium: SimulatedMedium, inLife: Bool = false) {
         switch kind {
-        case .frames: strikeFrame(platter, inLife)
+        case .frames: strikeFrame(medium, inLife)
         case .anything:
-            let paths = platter.names.keys.filter { $0.contains("/log/") }.sorted()
-            guard !paths.isEmpty, let node = platter.names[record.pick(paths)], !node.bytes.isEmpty else { return }
+            let paths = medium.names.keys.filter { $0.contains("/log/") }.sorted()
+            guard !paths.isEmpty, let node = medium.names[record.pick(paths)], !node.bytes.isEmpty else { return }
             strikes += 1
             record.count(.anythingRotted)
             record.note("bits rot")
             // The beginning of a file is the most sensitive part.
             let most = record.oneIn(3) ? min(100, node.bytes.count) : node.bytes.count
             for _ in 0..<record.number(1...6) {
-                node.rot(at: record.number(0...most - 1), bit: UInt8(1 << record.number(0...7)))
+                node.corrupt(at: record.number(0...most - 1), bit: UInt8(1 << record.number(0...7)))
             }
         }
     }
@@ -63,9 +63,10 @@ final class Rot {
     ///
     /// Unsynced frames after the last one would be lost with it, so that the last frame is spared while the daemon
     /// runs.
-    private func strikeFrame(_ platter: SimulatedMedium, _ inLife: Bool) {
-        let frames = platter.names.keys.sorted().filter { $0.hasSuffix(".log") }.flatMap { path in
-            platter.names[path].map { node in LogRot(node.bytes, inLife: inLife).frames.map { (node: node, frame: $0) }
+    private func strikeFrame(_ medium: SimulatedMedium, _ inLife: Bool) {
+        let frames = medium.names.keys.sorted().filter { $0.hasSuffix(".log") }.flatMap { path in
+            medium.names[path].map { node in
+                LogCorruption(node.bytes, inLife: inLife).frames.map { (node: node, frame: $0) }
             } ?? []
         }.filter { !inLife || !$0.frame.isLast }
         guard !frames.isEmpty else { return }
@@ -74,16 +75,16 @@ final class Rot {
         record.count(frame.isLast ? .lastFrameRotted : .frameRotted)
         record.note("a frame with \(frame.events) rots")
         let offset = record.number(frame.range.lowerBound...frame.range.upperBound - 1)
-        node.rot(at: offset, bit: 1 << UInt8(record.number(0...7)))
+        node.corrupt(at: offset, bit: 1 << UInt8(record.number(0...7)))
         damaged.formUnion(frame.events)
         // The frame may have been the confirmation of earlier frames.
-        if frame.isLast { doubt(platter) }
+        if frame.isLast { doubt(medium) }
     }
 
     /// Returns any frames, frames with needed events, or the newest frame.
     private func aimed(
-        at frames: [(node: SimulatedMedium.Node, frame: LogRot.Frame)]
-    ) -> [(node: SimulatedMedium.Node, frame: LogRot.Frame)] {
+        at frames: [(node: SimulatedMedium.Node, frame: LogCorruption.Frame)]
+    ) -> [(node: SimulatedMedium.Node, frame: LogCorruption.Frame)] {
         let newest = frames.compactMap(\.frame.events.last).max()
         let aimed =
             switch gap.isSettled ? 0 : record.number(0...2) {
@@ -96,8 +97,8 @@ final class Rot {
 
     /// Returns frames of the current segment that are about to be read.
     private func fresh(
-        of frames: [(node: SimulatedMedium.Node, frame: LogRot.Frame)]
-    ) -> [(node: SimulatedMedium.Node, frame: LogRot.Frame)] {
+        of frames: [(node: SimulatedMedium.Node, frame: LogCorruption.Frame)]
+    ) -> [(node: SimulatedMedium.Node, frame: LogCorruption.Frame)] {
         let newest = frames.map(\.frame.segment).max()
         let fresh = frames.filter { $0.frame.segment == newest && $0.frame.events.contains(where: isNeeded) }
         return fresh.isEmpty ? frames : fresh
@@ -105,14 +106,14 @@ final class Rot {
 
     /// Accounts for a power failure. It removes unsynced frames that confirmed others. If several groups were in one
     /// write, a start takes a damaged one for the end of the log, so that the groups after it are lost too.
-    func powerLost(_ platter: SimulatedMedium) {
-        if kind == .frames, strikes > 0 { doubt(platter) }
+    func powerLost(_ medium: SimulatedMedium) {
+        if kind == .frames, strikes > 0 { doubt(medium) }
     }
 
     /// Accounts for the possible loss of frames that confirmed damaged events.
-    private func doubt(_ platter: SimulatedMedium) {
-        for (path, node) in platter.names where path.hasSuffix(".log") {
-            damaged.formUnion(LogRot(node.bytes, inLife: false).cutOff)
+    private func doubt(_ medium: SimulatedMedium) {
+        for (path, node) in medium.names where path.hasSuffix(".log") {
+            damaged.formUnion(LogCorruption(node.bytes, inLife: false).cutOff)
         }
         doubtful = damaged
     }
@@ -130,8 +131,8 @@ final class Rot {
 
     // MARK: Stored events
 
-    func asked(_ group: AppendGroup) {
-        gap.asked()
+    func requested(_ group: AppendGroup) {
+        gap.requested()
         for event in group.chunk {
             // The damaged end of a log cannot be distinguished from a torn write, so its numbers are given again.
             if kind == .frames {
@@ -150,8 +151,8 @@ final class Rot {
     }
 
     /// Records a settlement that is to be written.
-    func asked(_ settled: Settled) {
-        gap.asked(settled)
+    func requested(_ settled: Settled) {
+        gap.requested(settled)
     }
 
     /// Checks the warnings of an opened store: they may report only damaged events, and only after damage.

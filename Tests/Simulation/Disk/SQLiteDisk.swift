@@ -119,7 +119,7 @@ extension SimulatedDisk {
             if exists(path) {
                 let file = try open(path, creating: false)
                 let bytes = try file.read(0..<(try file.size()))
-                try bytes.lend { (bytes) throws(DiskFault) in try file.write(bytes, at: 0) }
+                try bytes.withRawBytes { (bytes) throws(DiskFault) in try file.write(bytes, at: 0) }
                 try file.sync()
             }
             try syncDirectory("/data")

@@ -19,7 +19,7 @@ final class SimulatedDisk: Disk, @unchecked Sendable {
         var misreads: Int?
     }
 
-    private let platter: SimulatedMedium
+    private let medium: SimulatedMedium
     var mood = Mood()
     /// The number of syncs so far.
     fileprivate(set) var syncs = 0
@@ -35,8 +35,8 @@ final class SimulatedDisk: Disk, @unchecked Sendable {
     /// SQLite references the VFS only while a file is open.
     private lazy var sqlite = SQLiteDisk(self)
 
-    init(_ platter: SimulatedMedium, _ record: Record) {
-        self.platter = platter
+    init(_ medium: SimulatedMedium, _ record: Record) {
+        self.medium = medium
         self.record = record
     }
 
@@ -45,7 +45,7 @@ final class SimulatedDisk: Disk, @unchecked Sendable {
 
     /// True if nothing can fail.
     var isWell: Bool {
-        platter.room == nil && !mood.isFull && mood.fails == nil && mood.failsToSync == nil && mood.misreads == nil
+        medium.room == nil && !mood.isFull && mood.fails == nil && mood.failsToSync == nil && mood.misreads == nil
             && callsToFault == nil
             && callsToLive == nil && !isDown
     }
@@ -80,7 +80,7 @@ final class SimulatedDisk: Disk, @unchecked Sendable {
     /// - Throws: If there is no room for `bytes` more bytes.
     fileprivate func take(_ bytes: Int) throws(DiskFault) {
         guard bytes > 0 else { return }
-        guard !mood.isFull, platter.hasRoom(for: bytes) else { throw DiskFault(code: ENOSPC) }
+        guard !mood.isFull, medium.hasRoom(for: bytes) else { throw DiskFault(code: ENOSPC) }
     }
 
     private func isFaultDue() -> Bool {
@@ -107,49 +107,49 @@ final class SimulatedDisk: Disk, @unchecked Sendable {
 
     func open(_ path: String, creating: Bool) throws(DiskFault) -> any DiskFile {
         try begin(isChange: creating)
-        if platter.names[path] == nil {
+        if medium.names[path] == nil {
             guard creating else {
                 record.detail("disk: has no \(path)")
                 throw DiskFault(code: ENOENT)
             }
             guard !mood.isFull else { throw DiskFault(code: ENOSPC) }
             record.detail("disk: makes \(path)")
-            platter.name(path, SimulatedMedium.Node())
+            medium.name(path, SimulatedMedium.Node())
         }
-        guard let node = platter.names[path] else { throw DiskFault(code: ENOENT) }
+        guard let node = medium.names[path] else { throw DiskFault(code: ENOENT) }
         return SimulatedFile(node, path, on: self)
     }
 
     func exists(_ path: String) -> Bool {
-        platter.names[path] != nil
+        medium.names[path] != nil
     }
 
     func list(_ directory: String) throws(DiskFault) -> [String] {
         try begin(isChange: false)
         let prefix = directory + "/"
-        return platter.names.keys.filter { $0.hasPrefix(prefix) }.map { String($0.dropFirst(prefix.count)) }
+        return medium.names.keys.filter { $0.hasPrefix(prefix) }.map { String($0.dropFirst(prefix.count)) }
             .filter { !$0.contains("/") }.sorted()
     }
 
     func rename(_ path: String, to new: String) throws(DiskFault) {
         try begin()
-        guard let node = platter.names[path] else { throw DiskFault(code: ENOENT) }
+        guard let node = medium.names[path] else { throw DiskFault(code: ENOENT) }
         record.detail("disk: renames \(path) to \(new)")
-        platter.name(path, nil)
-        platter.name(new, node)
+        medium.name(path, nil)
+        medium.name(new, node)
     }
 
     func remove(_ path: String) throws(DiskFault) {
         try begin()
-        guard platter.names[path] != nil else { throw DiskFault(code: ENOENT) }
+        guard medium.names[path] != nil else { throw DiskFault(code: ENOENT) }
         record.detail("disk: removes \(path)")
-        platter.name(path, nil)
+        medium.name(path, nil)
     }
 
     func syncDirectory(_ path: String) throws(DiskFault) {
         try begin()
         record.detail("disk: syncs names")
-        platter.syncNames()
+        medium.syncNames()
     }
 }
 
@@ -205,7 +205,7 @@ private final class SimulatedFile: DiskFile {
     func append(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(DiskFault) {
         let end = min((offset + bytes.count + 4_095) / 4_096 * 4_096, node.bytes.count)
         let padded = Array(bytes) + [UInt8](repeating: 0, count: max(0, end - offset - bytes.count))
-        try padded.lend { (bytes) throws(DiskFault) in try write(bytes, at: offset) }
+        try padded.withRawBytes { (bytes) throws(DiskFault) in try write(bytes, at: offset) }
         try sync()
     }
 

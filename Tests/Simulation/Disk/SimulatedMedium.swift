@@ -33,7 +33,7 @@ final class SimulatedMedium {
         }
 
         /// Flips a bit, both on the disk and in what programs read.
-        func rot(at offset: Int, bit: UInt8) {
+        func corrupt(at offset: Int, bit: UInt8) {
             bytes[offset] ^= bit
             if offset < durable.count { durable[offset] ^= bit }
         }

@@ -13,7 +13,7 @@ final class WitnessedStore: EventStore {
     /// Completions of outstanding requests. They are kept here, so that the store references nothing of the daemon,
     /// which can then be released.
     private var waiting: [Int: Any] = [:]
-    private var asked = 0
+    private var requested = 0
     /// The number of reads that have no answer yet.
     private var reads = 0
 
@@ -53,7 +53,7 @@ final class WitnessedStore: EventStore {
         // A call whose failure the store ignores may have ended the daemon.
         guard !disk.isDown else {
             // Contents that the store quarantined before the end are gone, though it did not report them.
-            ledger.rot?.found(state.warnings)
+            ledger.corrupt?.found(state.warnings)
             throw .failed("the daemon is gone")
         }
         disk.whileWell { opened(state, executor.readAll(), executor.readAllDeadLetters()) }
@@ -66,7 +66,7 @@ final class WitnessedStore: EventStore {
     var deadLetterTally: Tally { store.deadLetterTally }
 
     func append(_ group: AppendGroup, then: @escaping (StoreFault?) -> Void) {
-        ledger.asked(group)
+        ledger.requested(group)
         store.append(
             group,
             then: later { [ledger] fault in
@@ -77,7 +77,7 @@ final class WitnessedStore: EventStore {
 
     func write(_ changes: [StoreChange], then: @escaping (StoreFault?) -> Void) {
         ledger.note(changes)
-        ledger.deadLetters.asked(changes, dead: ledger.dead)
+        ledger.deadLetters.requested(changes, dead: ledger.dead)
         store.write(
             changes,
             then: later { [ledger] fault in
@@ -125,9 +125,9 @@ final class WitnessedStore: EventStore {
     }
 
     private func later<Outcome>(_ then: @escaping (Outcome) -> Void) -> (Outcome) -> Void {
-        asked += 1
-        waiting[asked] = then
-        return { [weak self, number = asked] outcome in
+        requested += 1
+        waiting[requested] = then
+        return { [weak self, number = requested] outcome in
             (self?.waiting.removeValue(forKey: number) as? (Outcome) -> Void)?(outcome)
         }
     }

@@ -8,7 +8,7 @@ final class KeeperBook {
         let key: String?
         let lanes: Set<String>
         /// The true time at which the event was tracked.
-        let askedAt: Int64
+        let requestedAt: Int64
         var number: SequenceNumber?
         /// The true time at which the event was acknowledged, or nil if it was not.
         var acknowledgedAt: Int64?
@@ -84,11 +84,11 @@ final class KeeperBook {
     // MARK: Erasures
 
     /// - Returns: The acknowledged events of a person.
-    func asksErasure(of user: Int) -> [Int] {
+    func requestsErasure(of user: Int) -> [Int] {
         erasing = user
-        let meant = events.indices.filter { events[$0].user == user && events[$0].erasure != .certain }
-        for index in meant { mayBeGone(index) }
-        return meant.filter { events[$0].isAcknowledged }
+        let matching = events.indices.filter { events[$0].user == user && events[$0].erasure != .certain }
+        for index in matching { mayBeGone(index) }
+        return matching.filter { events[$0].isAcknowledged }
     }
 
     private func mayBeGone(_ index: Int) {
@@ -96,8 +96,8 @@ final class KeeperBook {
         for lane in lanes { lane.mayBeGone(index) }
     }
 
-    func erased(_ meant: [Int]) {
-        for index in meant { events[index].erasure = .certain }
+    func erased(_ matching: [Int]) {
+        for index in matching { events[index].erasure = .certain }
         erasing = nil
     }
 

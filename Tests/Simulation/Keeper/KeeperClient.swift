@@ -26,7 +26,7 @@ final class KeeperClient {
 
     /// Describes the outstanding requests.
     var waiting: String {
-        "erasing \(isErasing), backup \(backup != nil), rewinds \(book.lanes.map { $0.asked ?? 0 })"
+        "erasing \(isErasing), backup \(backup != nil), rewinds \(book.lanes.map { $0.requested ?? 0 })"
     }
 
     func lifeEnded() { (isErasing, backup) = (false, nil) }
@@ -37,7 +37,7 @@ final class KeeperClient {
         let (user, isNarrow) = (record.number(0...4), record.oneIn(4))
         let key = record.oneIn(3) ? nil : "k\(record.number(1...2))"
         let index = book.track(
-            KeeperBook.Event(user: user, key: key, lanes: isNarrow ? ["a"] : ["a", "b"], askedAt: now))
+            KeeperBook.Event(user: user, key: key, lanes: isNarrow ? ["a"] : ["a", "b"], requestedAt: now))
         let mark = "\(KeeperBook.mark)\(index)."
         let more = (key.map { #","key":"\#($0)""# } ?? "") + (isNarrow ? #","dispatchers":["a"]"# : "")
         let filling = record.characters(record.pick([0, 20, 200]))
@@ -52,7 +52,7 @@ final class KeeperClient {
 
     func rewind() {
         let lane = record.pick(book.lanes)
-        guard lane.asked == nil, book.highest > 0 else { return }
+        guard lane.requested == nil, book.highest > 0 else { return }
         if record.oneIn(3) {
             rewind(lane, back: record.pick([1, 3, 20]))
         } else {
@@ -77,7 +77,7 @@ final class KeeperClient {
                     guard let number = book[index].number, let time = book[index].acknowledgedAt else { continue }
                     if time < cutoff, number >= first { return "more than \(number), which is older" }
                     let isStored = book[index].erasure == .none && (book.isKept(index) || lane.due.contains(index))
-                    if book[index].askedAt > latest, number < first, isStored { return "\(number) or less" }
+                    if book[index].requestedAt > latest, number < first, isStored { return "\(number) or less" }
                 }
                 return nil
             }
@@ -101,7 +101,7 @@ final class KeeperClient {
     }
 
     /// - Parameter complaint: Returns a description of the correct first event if the answer has another one, or nil.
-    private func take(_ answer: Answer, _ lane: KeeperLane, complaint: (SequenceNumber) -> String?) {
+    private func take(_ answer: Answer, _ lane: KeeperLane, problem: (SequenceNumber) -> String?) {
         guard case .result(let result) = answer else {
             guard case .refused(let reason, _) = answer else { return }
             record.insist(reason != "not_found" || book.keptBehind != 0, "a rewind is refused, but all events are kept")
@@ -110,7 +110,7 @@ final class KeeperClient {
         }
         let first = SequenceNumber(result.get(key: "first_seq", as: Int.self) ?? 0)
         let (isComplete, events) = (result.get(key: "complete") ?? false, result.get(key: "events") ?? -1)
-        if let right = complaint(first) { record.insist(false, "\(lane.id) is rewound to \(first), not \(right)") }
+        if let right = problem(first) { record.insist(false, "\(lane.id) is rewound to \(first), not \(right)") }
         record.insist(isComplete || book.keptBehind != 0, "a rewind is incomplete, but all events are kept")
         record.note("\(lane.id) is rewound to \(first), \(events) events, complete: \(isComplete)")
         lane.rewound(to: first, events: events, isComplete: isComplete)
@@ -127,16 +127,16 @@ final class KeeperClient {
             client?.ask("store.erase", params) { [self] in count($0, of: user, least: 0) }
             return
         }
-        let meant = book.asksErasure(of: user)
+        let matching = book.requestsErasure(of: user)
         isErasing = true
         client?.ask("store.erase", params) { [self] answer in
             isErasing = false
             guard case .result = answer else { return book.notErased() }
             record.count(.erased)
-            record.note("\(meant.compactMap { book[$0].number }) are erased")
+            record.note("\(matching.compactMap { book[$0].number }) are erased")
             count(answer, of: user, least: book.keptBehind == 0 ? least : 0)
-            book.erased(meant)
-            gone.formUnion(meant)
+            book.erased(matching)
+            gone.formUnion(matching)
             checkErased(after: "the answer")
         }
     }
@@ -152,8 +152,8 @@ final class KeeperClient {
     /// Checks that no file has bytes of an erased event.
     func checkErased(after what: String) {
         guard !gone.isEmpty else { return }
-        let found = history.platter.marks.intersection(gone).sorted()
-        let files = found.first.map { history.platter.files(with: $0) } ?? []
+        let found = history.medium.marks.intersection(gone).sorted()
+        let files = found.first.map { history.medium.files(with: $0) } ?? []
         record.insist(
             found.isEmpty, "\(files) have bytes of \(found.map { book[$0].number ?? 0 }), erased, after \(what)")
     }
@@ -178,7 +178,7 @@ final class KeeperClient {
             record.insist(key == history.keys.numbers[0], "the key is \(key), not \(history.keys.numbers)")
             record.count(.keyAlone)
             history.keys.only = key
-            let shown = history.platter.marks.sorted()
+            let shown = history.medium.marks.sorted()
             record.insist(shown.isEmpty, "files show \(shown.map { book[$0].number ?? 0 }), but all must be encrypted")
         }
     }

@@ -13,7 +13,7 @@ final class KeeperHistory {
     let record: Record
     let book: KeeperBook
     let scheduler = SimulatedScheduler()
-    let platter = SimulatedMedium()
+    let medium = SimulatedMedium()
     let sides: [KeeperSide]
     var keys: KeeperKeys
     private(set) var life: KeeperLife?
@@ -107,7 +107,7 @@ final class KeeperHistory {
 
     /// Starts with another key, which must be refused and change nothing.
     private func tryWrongKey() {
-        let logs = platter.names.filter { $0.key.hasSuffix(".log") }
+        let logs = medium.names.filter { $0.key.hasSuffix(".log") }
         let areSealed = logs.values.allSatisfy { node in
             guard case .header(let header) = node.bytes.withUnsafeBytes(LogHeader.read) else { return false }
             return header.seal != nil
@@ -115,11 +115,11 @@ final class KeeperHistory {
         guard areSealed, !logs.isEmpty else { return }
         record.count(.wrongKey)
         let before = logs.mapValues(\.bytes)
-        let executor = KeeperLife.executor(self, terms, keys.keyring([9]), SimulatedDisk(platter, record), scheduler)
+        let executor = KeeperLife.executor(self, terms, keys.keyring([9]), SimulatedDisk(medium, record), scheduler)
         let state = try? executor.open {}
         record.insist(state == nil, "a store opens without the key of its files")
         executor.end()
-        let after = platter.names.filter { $0.key.hasSuffix(".log") }.mapValues(\.bytes)
+        let after = medium.names.filter { $0.key.hasSuffix(".log") }.mapValues(\.bytes)
         record.insist(before == after, "a start without the right key changes the log")
     }
 
@@ -151,7 +151,7 @@ final class KeeperHistory {
 
     private func losePower() {
         record.count(.powerLost)
-        platter.losePower(record)
+        medium.losePower(record)
         scheduler.reboot(after: .seconds(record.number(0...60)))
     }
 

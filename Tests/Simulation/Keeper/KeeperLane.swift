@@ -18,7 +18,7 @@ final class KeeperLane {
     /// have taken effect before or after that.
     private var early: Set<Int> = []
     /// The first event that a rewind without an answer may make pending again.
-    private(set) var asked: SequenceNumber?
+    private(set) var requested: SequenceNumber?
     /// Events from this index on were tracked after all rewinds.
     private var fresh = 0
     /// Called with each event that the destination settles.
@@ -51,7 +51,7 @@ final class KeeperLane {
     /// - Parameter before: Events of the same batch.
     private func check(_ event: KeeperSide.Event, _ before: Set<Int>) {
         let (index, known) = (event.index, book[event.index])
-        let mayBeAgain = asked.map { event.number >= $0 } ?? false
+        let mayBeAgain = requested.map { event.number >= $0 } ?? false
         record.insist(known.lanes.contains(id), "\(id) gets \(event.number), which is not routed to it")
         record.insist(known.erasure != .certain, "\(id) gets \(event.number), which is erased")
         record.insist(
@@ -69,11 +69,11 @@ final class KeeperLane {
             record.insist(event.isReplayed, "\(id) gets \(event.number) by a rewind, not marked as replayed")
             record.count(.replayed)
         }
-        if asked != nil, event.isReplayed { early.insert(index) }
+        if requested != nil, event.isReplayed { early.insert(index) }
         if untried.remove(index) != nil {
             record.insist(event.attempt == 1, "\(id) gets \(event.number) by a rewind as attempt \(event.attempt)")
         }
-        if index >= fresh, asked == nil {
+        if index >= fresh, requested == nil {
             record.insist(!event.isReplayed, "\(id) gets \(event.number) as replayed without a rewind")
         }
     }
@@ -83,7 +83,7 @@ final class KeeperLane {
         open.remove(index)
         again.remove(index)
         ended.insert(index)
-        if asked != nil { early.insert(index) }
+        if requested != nil { early.insert(index) }
         onSettled(index)
     }
 
@@ -91,26 +91,26 @@ final class KeeperLane {
 
     /// - Parameter first: The lowest event from which the rewind may begin.
     func asks(from first: SequenceNumber) {
-        asked = first
+        requested = first
         fresh = .max
     }
 
     /// Records that a rewind succeeded: every kept event from `first` on is pending again.
     func rewound(to first: SequenceNumber, events: Int, isComplete: Bool) {
         record.count(.rewound)
-        let meant = { [book] (index: Int) in book[index].number.map { $0 >= first } ?? false }
-        let settled = ended.union(endedBefore).filter(meant)
+        let matching = { [book] (index: Int) in book[index].number.map { $0 >= first } ?? false }
+        let settled = ended.union(endedBefore).filter(matching)
         let isKept = { [book] (index: Int) in isComplete || book.isKept(index) }
         let certain = settled.filter { isKept($0) && book[$0].erasure == .none && !early.contains($0) }
         // Events that were refused because the disk failed may be stored.
-        let perhaps = settled.union(open.filter(meant)).count + book.unacknowledged(for: id)
+        let perhaps = settled.union(open.filter(matching)).count + book.unacknowledged(for: id)
         record.insist(
             (certain.count...max(certain.count, perhaps)).contains(events),
             "a rewind of \(id) to \(first) reports \(events) events, not \(certain.count) to \(perhaps)")
         (due, open) = (due.union(certain), open.union(settled.subtracting(certain)))
         if isComplete {
             let forgotten = open.filter {
-                meant($0) && book[$0].isAcknowledged && book[$0].erasure == .none && !early.contains($0)
+                matching($0) && book[$0].isAcknowledged && book[$0].erasure == .none && !early.contains($0)
             }
             (due, open) = (due.union(forgotten), open.subtracting(forgotten))
         }
@@ -118,22 +118,22 @@ final class KeeperLane {
         untried.formUnion(certain)
         ended.subtract(settled)
         endedBefore.subtract(settled)
-        (asked, early, fresh) = (nil, [], book.count)
+        (requested, early, fresh) = (nil, [], book.count)
     }
 
     /// Records that a rewind was refused. After a crash, a rewind that the store failed to write may still take effect.
     func notRewound(isCertain: Bool) {
         if !isCertain { unsure() }
-        (asked, early, fresh) = (nil, [], .max)
+        (requested, early, fresh) = (nil, [], .max)
     }
 
     /// Records that the settled events in the range of an unanswered rewind may be sent again.
     private func unsure() {
-        guard let asked else { return }
-        let meant = ended.union(endedBefore).filter { book[$0].number.map { $0 >= asked } ?? true }
-        ended.subtract(meant)
-        endedBefore.subtract(meant)
-        open.formUnion(meant)
+        guard let requested else { return }
+        let matching = ended.union(endedBefore).filter { book[$0].number.map { $0 >= requested } ?? true }
+        ended.subtract(matching)
+        endedBefore.subtract(matching)
+        open.formUnion(matching)
     }
 
     // MARK: Erasures
@@ -149,8 +149,8 @@ final class KeeperLane {
 
     func lifeEnded(isOrderly: Bool) {
         unsure()
-        if asked != nil { fresh = .max }
-        (asked, early) = (nil, [])
+        if requested != nil { fresh = .max }
+        (requested, early) = (nil, [])
         if isOrderly { endedBefore.formUnion(ended) } else { open.formUnion(ended) }
         ended = []
     }

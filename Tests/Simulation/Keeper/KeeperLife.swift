@@ -54,15 +54,15 @@ final class KeeperLife {
 
     init(_ history: KeeperHistory, _ terms: Terms, _ retention: Retention, isWell: Bool) throws {
         (record, scheduler, self.retention) = (history.record, history.scheduler, retention)
-        disk = SimulatedDisk(history.platter, record)
+        disk = SimulatedDisk(history.medium, record)
         let keys = history.keys
         executor = KeeperLife.executor(history, terms, keys.keyring(keys.numbers), disk, scheduler)
         if !isWell { KeeperLife.trouble(disk, record) }
         let dispatchers: DataObject = ["a": .object(terms.dispatcher), "b": .object(terms.dispatcher)]
-        let usual: DataObject = ["shutdown_timeout_ms": 1_000, "dispatchers": .object(dispatchers)]
+        let defaults: DataObject = ["shutdown_timeout_ms": 1_000, "dispatchers": .object(dispatchers)]
         let far = FarKind(sides: Dictionary(uniqueKeysWithValues: history.sides.map { ($0.lane.id, $0) }))
         service = try .simulated(
-            usual.patched(with: retention.settings).patched(with: keys.settings),
+            defaults.patched(with: retention.settings).patched(with: keys.settings),
             environment: [KeeperKeys.variable: keys.text], far, executor, disk, scheduler, record)
         client = PlainClient(of: service, on: scheduler, record)
         record.note("the daemon starts, retention \(retention)")

@@ -49,7 +49,7 @@ final class DeadLetterOperator {
             let keys = deadLetters.compactMap(DeadLetterOperator.key)
             let reported = Set(keys)
             // A dead letter with a damaged record is listed without its event.
-            guard !book.mayRot else { return }
+            guard !book.mayCorrupt else { return }
             record.expect(reported.count == keys.count, "dead letters are listed twice: \(keys)")
             // Earlier requests may have been carried out meanwhile.
             let missing = before.intersection(book.written).subtracting(book.forgotten).subtracting(reported)

@@ -105,7 +105,7 @@ final class Nature: Actor {
 
     var isQuiet: Bool { waitsOut == nil }
 
-    func goOn() -> Bool {
+    func proceed() -> Bool {
         guard let left = waitsOut else { return false }
         scheduler.advance(by: .seconds(1))
         let remote = sides.filter(\.isRemote)

@@ -6,7 +6,7 @@ import HeadgateCore
 final class Operator: Actor {
     private let record: Record
     private let scheduler: SimulatedScheduler
-    private let crowd: ClientFleet
+    private let fleet: ClientFleet
     private let sides: [FarSide]
     private let deadLetters: DeadLetterOperator
     private let settings: SettingsOperator
@@ -16,7 +16,7 @@ final class Operator: Actor {
     private var isCalm = false
 
     init(
-        _ record: Record, _ scheduler: SimulatedScheduler, _ crowd: ClientFleet, _ sides: [FarSide], _ ledger: Ledger,
+        _ record: Record, _ scheduler: SimulatedScheduler, _ fleet: ClientFleet, _ sides: [FarSide], _ ledger: Ledger,
         _ scene: Scene, _ file: ConfigurationFile?
     ) {
         (self.record, self.scheduler) = (record, scheduler)
@@ -24,12 +24,12 @@ final class Operator: Actor {
         settings = SettingsOperator(record, sides, scene, ledger.orphans, file)
         changesSettings = scene.changesSettings
         rules = ledger.rules
-        self.crowd = crowd
+        self.fleet = fleet
         self.sides = sides
     }
 
     func lifeBegan(_ service: Service) {
-        connection = crowd.connectOperator()
+        connection = fleet.connectOperator()
         for side in sides { side.isOperated = { [weak connection] in connection?.isContent == false } }
         settings.lifeBegan(service)
         deadLetters.lifeBegan(service)
@@ -98,9 +98,9 @@ final class Operator: Actor {
 
     var isQuiet: Bool { !settings.isWaiting }
 
-    func goOn() -> Bool {
+    func proceed() -> Bool {
         guard let connection, settings.isWaiting else { return false }
-        settings.goOn(connection, scheduler)
+        settings.proceed(connection, scheduler)
         // Dispatchers that come back now may have been paused before they were removed.
         if !settings.isWaiting { sides.forEach(resume) }
         return true

@@ -108,7 +108,7 @@ final class SettingsOperator {
         side.lane.isPatchy = true
         let entry = scene.entry(of: side.id, side.terms)
         let key = side.key?.isOn == false ? side.key : nil
-        key?.asked()
+        key?.requested()
         set(["dispatchers": [side.id: .object(entry)]], connection) { [orphans] isSet in
             key?.answered(isOn: isSet)
             side.isRemoved = !isSet
@@ -131,7 +131,7 @@ final class SettingsOperator {
         let isOn = !key.isOn
         side.isHeld = false
         record.count(isOn ? .boardPut : .boardTaken)
-        key.asked()
+        key.requested()
         let entry = isOn ? key.terms.entry : ["activation_barrier": .null]
         set(["dispatchers": [side.id: .object(entry)]], connection) { key.answered(isOn: $0 == isOn) }
     }
@@ -139,7 +139,7 @@ final class SettingsOperator {
     /// Changes the rules and transformations, all at once (Behaviour S2).
     func changeRules(_ account: RuleAccount, _ connection: SimulatedClient) {
         let book = Rulebook(record)
-        account.asked(for: book)
+        account.requested(for: book)
         set(book.settings, connection) { [weak account] _ in account?.answered(book) }
     }
 
@@ -212,7 +212,7 @@ final class SettingsOperator {
     }
 
     /// Restores all removed dispatchers, after the daemon has had time to drop their queues.
-    func goOn(_ connection: SimulatedClient, _ scheduler: SimulatedScheduler) {
+    func proceed(_ connection: SimulatedClient, _ scheduler: SimulatedScheduler) {
         guard orphans?.isKeepingForNow != true else { return scheduler.advance(by: .seconds(5)) }
         isWaiting = false
         file?.calmDown()

@@ -39,7 +39,7 @@ final class RuleAccount {
     // MARK: Rules in force
 
     /// Records a request for other rules. They may be in force from now on, and are once the request is answered.
-    func asked(for book: Rulebook) {
+    func requested(for book: Rulebook) {
         current.append(book)
         possible.append(book)
     }
@@ -78,7 +78,7 @@ final class RuleAccount {
     }
 
     /// Records that all gathered events went to the store.
-    func groupAsked() {
+    func groupRequested() {
         possible = current
     }
 
@@ -110,8 +110,8 @@ final class RuleAccount {
         record.note("\(dispatcher) does not get \(number)")
         record.count(.droppedBeforeSending)
         droppedBehind += 1
-        let isMeant = stored[number].map { stored in current.contains { $0.sent(stored, to: dispatcher) == nil } }
-        record.expect(isMeant ?? true, "\(number) is dropped for \(dispatcher) against the rules")
+        let isMatch = stored[number].map { stored in current.contains { $0.sent(stored, to: dispatcher) == nil } }
+        record.expect(isMatch ?? true, "\(number) is dropped for \(dispatcher) against the rules")
         lane(dispatcher).dropped(number)
     }
 

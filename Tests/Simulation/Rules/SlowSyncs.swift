@@ -15,15 +15,15 @@ final class SlowSyncs: Actor, Duty {
     static let long = Duration.seconds(5)
 
     private unowned let world: World
-    private unowned let crowd: ClientFleet
+    private unowned let fleet: ClientFleet
     private let sides: [FarSide]
     private var service: Service?
     private var isCalm = false
     private var barriers = 0
 
-    init(_ world: World, _ crowd: ClientFleet, _ sides: [FarSide]) {
-        (self.world, self.crowd, self.sides) = (world, crowd, sides)
-        crowd.duties.append(self)
+    init(_ world: World, _ fleet: ClientFleet, _ sides: [FarSide]) {
+        (self.world, self.fleet, self.sides) = (world, fleet, sides)
+        fleet.duties.append(self)
     }
 
     private var record: Record { world.record }
@@ -53,7 +53,7 @@ final class SlowSyncs: Actor, Duty {
 
     /// Makes a request that needs no disk.
     private func ask() {
-        guard let client = crowd.idle() else { return }
+        guard let client = fleet.idle() else { return }
         let what = record.number(0...5)
         // A client that waits for an acknowledgement can still make other requests, except a flush, which would wait
         // for the event.
@@ -111,7 +111,7 @@ final class SlowSyncs: Actor, Duty {
     private func takeTurn(_ client: SimulatedClient) {
         client.connection.deliver(most: 5_000)
         world.scheduler.endTurn()
-        crowd.read()
+        fleet.read()
     }
 
     // MARK: Boards
@@ -127,9 +127,9 @@ final class SlowSyncs: Actor, Duty {
 
     /// Delivers a batch. The next one must follow if the dispatcher is open and its events are in memory.
     private func deliver() {
-        let asked = sides.filter(\.hasWaiting)
-        guard !asked.isEmpty else { return }
-        let side = record.pick(asked)
+        let requested = sides.filter(\.hasWaiting)
+        guard !requested.isEmpty else { return }
+        let side = record.pick(requested)
         let before = side.sent.count
         side.take()
         for _ in 0..<4 { world.scheduler.endTurn() }

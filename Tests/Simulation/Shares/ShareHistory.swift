@@ -26,7 +26,7 @@ final class ShareHistory {
     /// The stored ids, by namespace.
     var known: [String: [String: SequenceNumber]] = [:]
     var lastID = 0
-    private let platter = SimulatedMedium()
+    private let medium = SimulatedMedium()
     private let sides: [ShareSide]
     private let settings: DataObject
     private let users: [UInt32]
@@ -47,7 +47,7 @@ final class ShareHistory {
         (model, mostFilling) = (ShareModel(limits: limits), isByBytes ? record.pick([0, 20, 400]) : 0)
         sides = ShareHistory.lanes.map { [model] in ShareSide($0, model) }
         users = Array([0, 1000, 1001, 1002].prefix(record.number(2...4)))
-        (disk, executor) = ShareHistory.store(platter, scheduler, record)
+        (disk, executor) = ShareHistory.store(medium, scheduler, record)
         settings = ShareHistory.settings(limits, mostInBatch: record.pick([1, 5, 100]))
     }
 
@@ -130,9 +130,9 @@ final class ShareHistory {
     // MARK: Lives
 
     private static func store(
-        _ platter: SimulatedMedium, _ scheduler: SimulatedScheduler, _ record: Record
+        _ medium: SimulatedMedium, _ scheduler: SimulatedScheduler, _ record: Record
     ) -> (SimulatedDisk, SimulatedStoreExecutor) {
-        let disk = SimulatedDisk(platter, record)
+        let disk = SimulatedDisk(medium, record)
         return (disk, SimulatedStoreExecutor(segmentSize: 16 << 10, disk, scheduler, record))
     }
 
@@ -150,7 +150,7 @@ final class ShareHistory {
     private func restart() {
         quiet { $0.clients.allSatisfy(\.isContent) && $0.executor.isIdle }
         stop()
-        (disk, executor) = ShareHistory.store(platter, scheduler, record)
+        (disk, executor) = ShareHistory.store(medium, scheduler, record)
         begin()
     }
 

@@ -10,7 +10,7 @@ import HeadgateSeeds
 /// every call. It is much faster than a history of a whole service, so that many more crashes are tested.
 final class StoreHistory {
     let record: Record
-    private let platter = SimulatedMedium()
+    private let medium = SimulatedMedium()
     private let durability: Durability
     private let segmentSize: Int
     /// The size of a small disk, or nil if it is unlimited.
@@ -33,8 +33,8 @@ final class StoreHistory {
         durability = record.oneIn(3) ? .normal : .full
         room = record.oneIn(4) ? DiskRoom(record) : nil
         segmentSize = room?.segmentSize ?? record.pick([1, 2, 4, 16]) << 10
-        platter.room = room?.bytes
-        disk = SimulatedDisk(platter, record)
+        medium.room = room?.bytes
+        disk = SimulatedDisk(medium, record)
         executor = SimulatedStoreExecutor(options: StoreOptions(directory: "/data"), disk, SimulatedScheduler(), record)
         queue = StoreQueue(sizes: room == nil ? [0, 40, 300, 900] : [300, 2_000, 2_000])
     }
@@ -54,7 +54,7 @@ final class StoreHistory {
 
     private func start(isWell: Bool) {
         isOver = false
-        disk = SimulatedDisk(platter, record)
+        disk = SimulatedDisk(medium, record)
         if !isWell { trouble() }
         var options = StoreOptions(directory: "/data", durability: durability)
         options.disk = disk
@@ -98,7 +98,7 @@ final class StoreHistory {
         if end == .powerless || record.oneIn(2) {
             record.note("and without power")
             record.count(.powerLost)
-            platter.losePower(record)
+            medium.losePower(record)
             queue.ended(.powerless(durability))
         } else {
             record.count(.killed)
@@ -156,7 +156,7 @@ final class StoreHistory {
 
     private func put(_ ask: StoreAsk) {
         executor.put(ask.job { [unowned self] in queue.answered($0, record) })
-        queue.asked(ask)
+        queue.requested(ask)
     }
 
     private func calm() {
@@ -226,7 +226,7 @@ final class StoreHistory {
         guard let keys, record.violation == nil, room == nil else { return }
         ask(.rekey)
         quiet()
-        for (path, node) in platter.names where path.hasSuffix(".log") {
+        for (path, node) in medium.names where path.hasSuffix(".log") {
             guard case .header(let header) = node.bytes.withUnsafeBytes(LogHeader.read) else { continue }
             record.insist(keys.isPresent(header.seal), "\(path) is under key \(header.seal?.key ?? 0)")
         }

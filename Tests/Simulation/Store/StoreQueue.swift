@@ -12,13 +12,13 @@ struct StoreQueue {
     private(set) var book = StoreBook()
     /// The contents required after a power failure. Changes alone are not synced, but changes before a safe event are.
     private var safeBook = StoreBook()
-    private var unsynced: [(asked: Asked, isDone: Bool)] = []
+    private var unsynced: [(requested: Requested, isDone: Bool)] = []
     /// True if the last request failed for lack of room.
     private(set) var lacksRoom = false
     /// The result of the last read.
     var lastRead: Chunk?
     /// Unanswered requests, in order.
-    private var waiting: [Asked] = []
+    private var waiting: [Requested] = []
     /// The last number given in this life.
     private var given: SequenceNumber = 0
     private var lastRoute: RouteNumber = 0
@@ -50,7 +50,7 @@ struct StoreQueue {
         case powerless(Durability)
     }
 
-    private enum Asked {
+    private enum Requested {
         /// - Parameter isDoomed: True if a group before it could not be stored.
         case group(AppendGroup, dependsOnFailed: Bool)
         case write([StoreChange])
@@ -95,17 +95,17 @@ struct StoreQueue {
     }
 
     mutating func ended(_ end: End) {
-        for asked in waiting { finish(asked, isDone: false) }
+        for requested in waiting { finish(requested, isDone: false) }
         waiting = []
         guard case .powerless = end else { return }
-        for (asked, _) in unsynced { asked.enter(into: &safeBook, isDone: false) }
+        for (requested, _) in unsynced { requested.enter(into: &safeBook, isDone: false) }
         safeBook.forgetDeadLetterNumbers()
         (unsynced, self.end) = ([], end)
     }
 
     // MARK: Requests
 
-    mutating func asked(_ job: StoreAsk) {
+    mutating func requested(_ job: StoreAsk) {
         switch job {
         case .append(let group): waiting.append(.group(group, dependsOnFailed: false))
         case .write(let changes): waiting.append(.write(changes))
@@ -313,24 +313,24 @@ struct StoreQueue {
 
     mutating func answered(_ outcome: StoreAnswer, _ record: Record) {
         guard !waiting.isEmpty else { return record.insist(false, "answer without a request: \(outcome)") }
-        let asked = waiting.removeFirst()
+        let requested = waiting.removeFirst()
         if case .done(let fault) = outcome { lacksRoom = if case .noRoom? = fault { true } else { false } }
-        switch (asked, outcome) {
+        switch (requested, outcome) {
         case (.group(let group, let dependsOnFailed), .done(let fault)):
             record.note("\(group.chunk.lastSequenceNumber): \(fault?.message ?? "stored")")
             record.insist(
                 fault != nil || !dependsOnFailed, "\(group.chunk.lastSequenceNumber) is stored after a failed group")
-            finish(asked, isDone: fault == nil)
+            finish(requested, isDone: fault == nil)
             if fault == nil { saved(group) } else { markFailed(group) }
             if fault == nil, !group.requeued.isEmpty { record.count(.requeued) }
         case (.write(let changes), .done(let fault)):
             record.note("a change: \(fault?.message ?? "written")")
-            finish(asked, isDone: fault == nil)
+            finish(requested, isDone: fault == nil)
             if fault == nil { for case .forgetDispatcher(let number) in changes { dropped.remove(number) } }
         case (.purge, .purged(let result)):
             let count = try? result.get()
             if count ?? 0 > 0 { record.count(.deadLettersPurged) }
-            finish(asked, isDone: count != nil)
+            finish(requested, isDone: count != nil)
         case (.read, .read(.success(let chunk))):
             lastRead = chunk
             if let chunk { book.check(chunk, record) }
@@ -339,11 +339,11 @@ struct StoreQueue {
         }
     }
 
-    private mutating func finish(_ asked: Asked, isDone: Bool) {
-        asked.enter(into: &book, isDone: isDone)
-        unsynced.append((asked, isDone))
-        guard case .group = asked, isDone else { return }
-        for (asked, isDone) in unsynced { asked.enter(into: &safeBook, isDone: isDone) }
+    private mutating func finish(_ requested: Requested, isDone: Bool) {
+        requested.enter(into: &book, isDone: isDone)
+        unsynced.append((requested, isDone))
+        guard case .group = requested, isDone else { return }
+        for (requested, isDone) in unsynced { requested.enter(into: &safeBook, isDone: isDone) }
         unsynced = []
     }
 
@@ -357,8 +357,8 @@ struct StoreQueue {
     /// Marks the outstanding groups after a failed one, on which they depend.
     private mutating func markFailed(_ group: AppendGroup) {
         var unsaved = group.newRoutes
-        for (index, asked) in waiting.enumerated() {
-            guard case .group(let next, _) = asked else { continue }
+        for (index, requested) in waiting.enumerated() {
+            guard case .group(let next, _) = requested else { continue }
             waiting[index] = .group(next, dependsOnFailed: true)
             unsaved.merge(next.newRoutes) { $1 }
         }

@@ -12,15 +12,15 @@ import Testing
 struct DatabaseConformanceTests {
     @Test("Q1: it passes the tests of every store", arguments: EventStoreConformance.checks)
     func conforms(_ check: EventStoreConformance.Check) throws {
-        let platter = SimulatedMedium()
+        let medium = SimulatedMedium()
         let record = Record(seed: Seed(1))
-        var disk = SimulatedDisk(platter, record)
+        var disk = SimulatedDisk(medium, record)
         let posted = Guarded<[@Sendable () -> Void]>([])
         try check.run(
             StoreBench(
                 open: {
                     disk.end()
-                    disk = SimulatedDisk(platter, record)
+                    disk = SimulatedDisk(medium, record)
                     try disk.makeDirectory("/data")
                     var options = SQLiteEventStore.Options(path: "/data/events.db")
                     options.fileSystem = disk.sqliteName
@@ -28,6 +28,6 @@ struct DatabaseConformanceTests {
                     let store = SQLiteEventStore(options: options) { work in posted.withLock { $0.append(work) } }
                     return (store, try store.open())
                 }, work: { for work in posted.takeAll(waiting: true) { work() } },
-                clear: { for path in platter.names.keys.sorted() { platter.name(path, nil) } }))
+                clear: { for path in medium.names.keys.sorted() { medium.name(path, nil) } }))
     }
 }

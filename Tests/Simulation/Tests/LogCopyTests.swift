@@ -18,22 +18,22 @@ struct LogCopyTests {
         // A copy that starts now reads all segments.
         for _ in 0..<40 { scene.change() }
         #expect(scene.copied > 0)
-        #expect(scene.needed() == scene.meant)
+        #expect(scene.needed() == scene.matching)
         try scene.reopen()
-        #expect(scene.needed() == scene.meant)
+        #expect(scene.needed() == scene.matching)
     }
 
     @Test("Q8: damaged events are counted, and no dispatcher waits for them after the copy")
     func damaged() throws {
         let scene = try LogCopyScene()
-        #expect(scene.rot(scene.meant[1]))
+        #expect(scene.corrupt(scene.matching[1]))
         // A segment without needed events may be dropped during the copy, which then starts again.
         for _ in 0..<3 {
             for _ in 0..<70 { scene.change() }
             scene.doAllBackgroundWork()
         }
         #expect(scene.copied > 0)
-        let left = scene.meant.filter { $0 != scene.meant[1] }
+        let left = scene.matching.filter { $0 != scene.matching[1] }
         #expect(scene.quarantined > 0)
         #expect(scene.needed() == left)
         try scene.reopen()
@@ -43,9 +43,9 @@ struct LogCopyTests {
     @Test("Q8: a missing part of a block to be copied is counted once", arguments: 0...12)
     func missedMeanwhile(_ steps: Int) throws {
         let scene = try LogCopyScene()
-        #expect(scene.rot(scene.meant[1]))
+        #expect(scene.corrupt(scene.matching[1]))
         for _ in 0..<steps { scene.doBackgroundStep() }
-        let left = scene.meant.filter { $0 != scene.meant[1] }
+        let left = scene.matching.filter { $0 != scene.matching[1] }
         #expect(scene.needed() == left)
         let missed = scene.quarantined
         scene.doAllBackgroundWork()
@@ -61,24 +61,24 @@ struct LogCopyTests {
         #expect(scene.append(route: 1, size: 20) != nil)
         scene.disk.mood.failsToSync = nil
         scene.doAllBackgroundWork()
-        #expect(scene.needed() == scene.meant)
+        #expect(scene.needed() == scene.matching)
         try scene.reopen()
-        #expect(scene.needed() == scene.meant)
+        #expect(scene.needed() == scene.matching)
     }
 }
 
 /// A log in which dispatcher 1 has settled all its events, and dispatcher 2 gets every fifth event and settles none.
 private final class LogCopyScene {
     /// The events that are needed.
-    private(set) var meant: [SequenceNumber] = []
+    private(set) var matching: [SequenceNumber] = []
     private(set) var disk: SimulatedDisk
-    private let platter = SimulatedMedium()
+    private let medium = SimulatedMedium()
     private let record = Record(seed: Seed(1))
     private var engine: LogEngine?
     private var last: SequenceNumber = 0
 
     init() throws {
-        disk = SimulatedDisk(platter, record)
+        disk = SimulatedDisk(medium, record)
         try open()
         for number: DispatcherNumber in 1...2 {
             write(.dispatcher(StoredDispatcher(number: number, id: "d\(number)", settled: Settled(through: 0))))
@@ -86,7 +86,7 @@ private final class LogCopyScene {
         for index in 0..<30 {
             let isNeeded = index % 5 == 0
             #expect(append(route: isNeeded ? 2 : 1, size: isNeeded ? 10 : 600) == nil)
-            if isNeeded { meant.append(last) }
+            if isNeeded { matching.append(last) }
         }
         write(.settled(1, Settled(through: last)))
         // A start causes all segments to be checked.
@@ -102,7 +102,7 @@ private final class LogCopyScene {
 
     func reopen() throws {
         disk.end()
-        disk = SimulatedDisk(platter, record)
+        disk = SimulatedDisk(medium, record)
         try open()
     }
 
@@ -149,13 +149,13 @@ private final class LogCopyScene {
 
     /// Damages an event.
     /// - Returns: True if the event was found.
-    func rot(_ number: SequenceNumber) -> Bool {
+    func corrupt(_ number: SequenceNumber) -> Bool {
         let id = Array("\"e\(number)\"".utf8)
-        for path in platter.names.keys.sorted() {
-            guard let node = platter.names[path] else { continue }
+        for path in medium.names.keys.sorted() {
+            guard let node = medium.names[path] else { continue }
             let index = node.bytes.indices.first { node.bytes[$0...].starts(with: id) }
             guard let index else { continue }
-            node.rot(at: index + 1, bit: 1)
+            node.corrupt(at: index + 1, bit: 1)
             return true
         }
         return false

@@ -140,7 +140,7 @@ enum PoweredKind: CaseIterable { case log, sqlite }
 /// A store on a disk, without a daemon.
 private final class PowerScene {
     private let record: Record
-    private let platter = SimulatedMedium()
+    private let medium = SimulatedMedium()
     private(set) var disk: SimulatedDisk
     private let kind: PoweredKind
     private var engine: (any PoweredEngine)?
@@ -150,7 +150,7 @@ private final class PowerScene {
     init(_ seed: Seed, _ kind: PoweredKind) {
         self.kind = kind
         record = Record(seed: seed)
-        disk = SimulatedDisk(platter, record)
+        disk = SimulatedDisk(medium, record)
     }
 
     /// - Returns: The numbers of the stored events.
@@ -212,14 +212,14 @@ private final class PowerScene {
     func kill() {
         disk.end()
         engine = nil
-        disk = SimulatedDisk(platter, record)
+        disk = SimulatedDisk(medium, record)
     }
 
     func losePower() {
         disk.end()
         engine = nil
-        platter.losePower(record)
-        disk = SimulatedDisk(platter, record)
+        medium.losePower(record)
+        disk = SimulatedDisk(medium, record)
     }
 }
 

@@ -26,7 +26,7 @@ protocol Actor: AnyObject {
     func calmDown()
     /// Takes necessary actions at the end of a run.
     /// - Returns: True if there was any.
-    func goOn() -> Bool
+    func proceed() -> Bool
     /// Checks the results at the end of a run.
     func check()
 }
@@ -36,7 +36,7 @@ extension Actor {
     func lifeBegan(_ service: Service) {}
     func lifeEnded(_ end: LifeEnd) {}
     func calmDown() {}
-    func goOn() -> Bool { false }
+    func proceed() -> Bool { false }
     func check() {}
 }
 

@@ -38,7 +38,7 @@ final class Ages {
     }
 
     /// Records events that go to the store, with the time to live in their data.
-    func asked(_ chunk: Chunk) {
+    func requested(_ chunk: Chunk) {
         defer { gatheringSince = now }
         guard let mostAge else { return }
         for event in chunk {

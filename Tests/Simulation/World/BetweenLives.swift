@@ -3,20 +3,20 @@
 /// Rots the disk between two lives of the daemon.
 struct BetweenLives {
     private let world: World
-    private let platter: SimulatedMedium
+    private let medium: SimulatedMedium
 
-    init(_ world: World, _ platter: SimulatedMedium) {
-        (self.world, self.platter) = (world, platter)
+    init(_ world: World, _ medium: SimulatedMedium) {
+        (self.world, self.medium) = (world, medium)
     }
 
     private var record: Record { world.record }
 
-    func spoil(_ crowd: ClientFleet) {
-        guard let rot = world.ledger.rot, record.oneIn(2) else { return }
-        rot.strike(platter)
+    func spoil(_ fleet: ClientFleet) {
+        guard let corrupt = world.ledger.corrupt, record.oneIn(2) else { return }
+        corrupt.strike(medium)
         // The ids of lost events may be lost with them.
-        guard rot.kind == .frames else { return }
-        crowd.forgetIDs()
+        guard corrupt.kind == .frames else { return }
+        fleet.forgetIDs()
         for side in world.sides { side.forgetIDs() }
     }
 }

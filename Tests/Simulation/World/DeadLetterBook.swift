@@ -11,7 +11,7 @@ final class DeadLetterBook {
     /// Dead letters that the store has confirmed.
     private(set) var written: Set<DeadLetterKey> = []
     /// Dead letters whose write was requested and is not confirmed.
-    private(set) var asked: Set<DeadLetterKey> = []
+    private(set) var requested: Set<DeadLetterKey> = []
     /// The number of dead letters requeued in this life.
     private(set) var requeued = 0
     /// The number of dead letters purged by an operator.
@@ -34,7 +34,7 @@ final class DeadLetterBook {
     /// Dead letters whose purge failed. After a crash they may be gone all the same.
     private var mayBePurged: Set<DeadLetterKey> = []
     /// True if dead letters may be damaged.
-    var mayRot = false
+    var mayCorrupt = false
     private let record: Record
     let lane: (DispatcherNumber) -> String
 
@@ -55,16 +55,16 @@ final class DeadLetterBook {
 
     /// True if there is or was such a dead letter.
     func isKnown(_ key: DeadLetterKey) -> Bool {
-        written.contains(key) || asked.contains(key) || gone.contains(key)
+        written.contains(key) || requested.contains(key) || gone.contains(key)
     }
 
     // MARK: Store operations
 
     /// - Parameter dead: The events dead-lettered in this life.
-    func asked(_ changes: [StoreChange], dead: @autoclosure () -> Set<DeadLetterKey>) {
+    func requested(_ changes: [StoreChange], dead: @autoclosure () -> Set<DeadLetterKey>) {
         for change in changes {
             switch change {
-            case .deadLetter(let deadLetter): asked.insert(key(deadLetter))
+            case .deadLetter(let deadLetter): requested.insert(key(deadLetter))
             case .forgetDispatcher(let number): forgotten(lane(number), dead())
             default: break
             }
@@ -74,7 +74,7 @@ final class DeadLetterBook {
     /// Records that a dispatcher is dropped together with its dead letters, now or when that can be written. Unwritten
     /// dead letters of that dispatcher are no longer expected.
     private func forgotten(_ lane: String, _ dead: Set<DeadLetterKey>) {
-        let its = written.union(asked).filter { $0.lane == lane }
+        let its = written.union(requested).filter { $0.lane == lane }
         gone.formUnion(its)
         gone.formUnion(dead.filter { $0.lane == lane })
         forgetting.formUnion(its)
@@ -85,12 +85,12 @@ final class DeadLetterBook {
         guard fault == nil else { return }
         if changes.contains(where: { if case .forgetDispatcher = $0 { true } else { false } }) {
             written.subtract(forgetting)
-            asked.subtract(forgetting)
+            requested.subtract(forgetting)
             forgetting = []
         }
         for case .deadLetter(let deadLetter) in changes
-        where !gone.contains(key(deadLetter)) || asked.contains(key(deadLetter)) {
-            record.expect(asked.remove(key(deadLetter)) != nil, "dead letter \(key(deadLetter)) is written twice")
+        where !gone.contains(key(deadLetter)) || requested.contains(key(deadLetter)) {
+            record.expect(requested.remove(key(deadLetter)) != nil, "dead letter \(key(deadLetter)) is written twice")
             written.insert(key(deadLetter))
         }
     }
@@ -100,7 +100,7 @@ final class DeadLetterBook {
     }
 
     /// Records events that go to the store, some of which may be requeued dead letters, in the same order.
-    func asked(_ group: AppendGroup) {
+    func requested(_ group: AppendGroup) {
         var deadLetters = group.requeued.compactMap { known[$0] }[...]
         record.expect(deadLetters.count == group.requeued.count, "unread dead letters are requeued")
         for event in group.chunk {
@@ -139,8 +139,8 @@ final class DeadLetterBook {
         // Dead letters of a dropped dispatcher may be gone with the dispatcher, unreported so far. The dispatcher may
         // exist again under another number, which the query then refers to.
         let certain = deleted.subtracting(forgetting)
-        record.expect(certain.allSatisfy { isMeant($0, query) }, "\(certain) are deleted but do not match")
-        if count == nil { mayBePurged.formUnion(written.filter { isMeant($0, query) }) }
+        record.expect(certain.allSatisfy { isMatch($0, query) }, "\(certain) are deleted but do not match")
+        if count == nil { mayBePurged.formUnion(written.filter { isMatch($0, query) }) }
         record.expect(
             count.map { (certain.count...deleted.count).contains($0) } ?? true,
             "\(count ?? 0) dead letters are reported as deleted, not \(deleted)")
@@ -150,12 +150,12 @@ final class DeadLetterBook {
         purged += min(count ?? deleted.count, deleted.count)
     }
 
-    private func isMeant(_ key: DeadLetterKey, _ query: DeadLetterQuery) -> Bool {
+    private func isMatch(_ key: DeadLetterKey, _ query: DeadLetterQuery) -> Bool {
         query.dispatcher.map { lane($0) == key.lane } ?? true
     }
 
     private func isPerhapsPurged(_ key: DeadLetterKey) -> Bool {
-        mayBePurged.contains(key) || purging.map { isMeant(key, $0) } == true
+        mayBePurged.contains(key) || purging.map { isMatch(key, $0) } == true
     }
 
     // MARK: Restarts
@@ -178,7 +178,7 @@ final class DeadLetterBook {
         record.expect(doubled.isEmpty, "\(doubled) are pending and dead letters")
         if !isLax { checkReturning(found, queued, damaged) }
         let undone = if case .powerless = end { true } else { false }
-        for key in written.union(asked).union(dead).subtracting(found) where !isQueued(key) {
+        for key in written.union(requested).union(dead).subtracting(found) where !isQueued(key) {
             let isExplained =
                 gone.contains(key) || returning.values.contains(key) || isPerhapsPurged(key)
                 || dead.contains(key) && damaged.contains(key.number)
@@ -186,13 +186,13 @@ final class DeadLetterBook {
             // The dead letter was purged, possibly without a report. A later power failure may undo the purge.
             gone.insert(key)
         }
-        for key in found.subtracting(written).subtracting(asked) {
+        for key in found.subtracting(written).subtracting(requested) {
             record.expect(
                 undone && gone.contains(key), "a dead letter of \(key) exists, deleted or never written")
         }
         if !found.isEmpty { record.count(.deadLettersKept) }
         known = [:]
-        (written, asked, requeued, returning, purging) = (found, [], 0, [:], nil)
+        (written, requested, requeued, returning, purging) = (found, [], 0, [:], nil)
         (forgetting, forgotten, returned, mayBePurged) = ([], [], [], [])
     }
 
@@ -217,7 +217,7 @@ final class DeadLetterBook {
     func check(_ table: [StoredDeadLetter], dead: Set<DeadLetterKey>, counted: Int) {
         let found = Set(table.map { key($0.deadLetter) })
         record.expect(found == written, "the dead letters are \(found), not \(written)")
-        record.expect(asked.isEmpty, "dead letters \(asked) are not written")
+        record.expect(requested.isEmpty, "dead letters \(requested) are not written")
         let missing = dead.subtracting(found).subtracting(gone)
         record.expect(missing.isEmpty, "\(missing) have no dead letter")
         record.expect(counted == requeued, "\(counted) are counted as requeued, not \(requeued)")

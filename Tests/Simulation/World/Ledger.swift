@@ -15,7 +15,7 @@ final class Ledger {
     /// The model of rules and transformations, if there are any.
     private(set) var rules: RuleAccount?
     /// The model of damage, if there is any.
-    var rot: Rot?
+    var corrupt: Corruption?
     /// The model of removed dispatchers.
     var orphans: Orphans?
     private(set) lazy var deadLetters = DeadLetterBook(record) { [unowned self] in ids[$0] ?? "\($0)" }
@@ -32,13 +32,13 @@ final class Ledger {
 
     /// True if an event may be acknowledged: it is safe, or it is damaged and its id is still remembered.
     func maySayAcknowledged(_ number: SequenceNumber) -> Bool {
-        safe.contains(number) || rot?.damaged.contains(number) == true
+        safe.contains(number) || corrupt?.damaged.contains(number) == true
     }
 
     func lane(_ id: String) -> Lane {
         if let lane = lanes[id] { return lane }
         let lane = Lane(id: id, record: record, ages: ages, deadLetters: deadLetters)
-        lane.damaged = { [unowned self] in rot?.damaged ?? [] }
+        lane.damaged = { [unowned self] in corrupt?.damaged ?? [] }
         lanes[id] = lane
         return lane
     }
@@ -51,7 +51,7 @@ final class Ledger {
     func note(_ changes: [StoreChange]) {
         for change in changes {
             if case .forgetDispatcher(let number) = change { orphans?.forgets(number) }
-            if case .settled(_, let settled) = change { rot?.asked(settled) }
+            if case .settled(_, let settled) = change { corrupt?.requested(settled) }
             guard case .dispatcher(let dispatcher) = change else { continue }
             ids[dispatcher.number] = dispatcher.id
             orphans?.stored(dispatcher)
@@ -61,26 +61,26 @@ final class Ledger {
         }
     }
 
-    func asked(_ group: AppendGroup) {
+    func requested(_ group: AppendGroup) {
         routes.merge(group.newRoutes) { $1 }
         for dispatcher in group.initialState.dispatchers {
             ids[dispatcher.number] = dispatcher.id
             orphans?.stored(dispatcher)
         }
-        ages.asked(group.chunk)
-        deadLetters.asked(group)
-        rot?.asked(group)
+        ages.requested(group.chunk)
+        deadLetters.requested(group)
+        corrupt?.requested(group)
         for event in group.chunk {
             let (number, lanes) = (event.sequenceNumber, recipients(event.route))
             unanswered[number] = lanes
             rules?.stored(event, for: lanes, isRequeued: deadLetters.first(number) != number)
         }
-        rules?.groupAsked()
+        rules?.groupRequested()
     }
 
     func answered(_ group: AppendGroup, _ fault: StoreFault?) {
         deadLetters.answered(group, fault)
-        rot?.answered(group, fault)
+        corrupt?.answered(group, fault)
         guard fault == nil else { return }
         for event in group.chunk {
             record.expect(safe.insert(event.sequenceNumber).inserted, "\(event.sequenceNumber) is assigned twice")
@@ -112,8 +112,8 @@ final class Ledger {
         for dispatcher in state.dispatchers { ids[dispatcher.number] = dispatcher.id }
         orphans?.opened(state.dispatchers, isCertain: end == .stopped && !isLax, isLax: isLax)
         let dead = dead
-        rot?.found(state.warnings)
-        record.expect(rot != nil || state.warnings == [], "the store reports damage: \(state.warnings)")
+        corrupt?.found(state.warnings)
+        record.expect(corrupt != nil || state.warnings == [], "the store reports damage: \(state.warnings)")
         let events = found.flatMap { chunk in chunk.map { (number: $0.sequenceNumber, route: $0.route) } }
         for (id, lane) in lanes.sorted(by: { $0.key < $1.key }) {
             let dispatcher = state.dispatchers.first { $0.id == id }
@@ -127,7 +127,8 @@ final class Ledger {
                 Set(found.map(\.number)), lost: lost[id] ?? 0, unanswered: Set(perhaps), after: end, isLax: isLax)
         }
         deadLetters.reopened(
-            table, queued: lanes.mapValues(\.waiting), dead: dead, damaged: rot?.damaged ?? [], after: end, isLax: isLax
+            table, queued: lanes.mapValues(\.waiting), dead: dead, damaged: corrupt?.damaged ?? [], after: end,
+            isLax: isLax
         )
         let newly = Set(events.map(\.number)).subtracting(safe)
         if !newly.isEmpty { record.count(.unansweredKept) }
@@ -137,7 +138,7 @@ final class Ledger {
             "sequence numbers after \(state.lastSequenceNumber) will be reused")
         let settled = state.dispatchers.map { $0.settled.ranges.last?.upperBound ?? $0.settled.position }.max() ?? 0
         record.expect(settled <= state.lastSequenceNumber, "\(settled) is settled but was never assigned")
-        if isLax || rot != nil {
+        if isLax || corrupt != nil {
             taken.formUnion(safe.filter { $0 > state.lastSequenceNumber })
             safe = safe.filter { $0 <= state.lastSequenceNumber }
         }
@@ -148,9 +149,9 @@ final class Ledger {
     /// Returns the highest number that a start must know. The number of a damaged event is derived from its bytes,
     /// unless events before it were refused.
     private func highest(of known: Set<SequenceNumber>) -> SequenceNumber {
-        guard let rot else { return known.max() ?? 0 }
-        var highest = known.subtracting(rot.damaged).max() ?? 0
-        while known.contains(highest + 1), !rot.doubtful.contains(highest + 1) { highest += 1 }
+        guard let corrupt else { return known.max() ?? 0 }
+        var highest = known.subtracting(corrupt.damaged).max() ?? 0
+        while known.contains(highest + 1), !corrupt.doubtful.contains(highest + 1) { highest += 1 }
         return highest
     }
 
@@ -171,7 +172,7 @@ final class Ledger {
         let counted = counters[.evicted] + counters[.purged] + counters[.expired]
         let spoilt = all.reduce(0) { $0 + $1.waiting.intersection($1.damaged()).count }
         let putAside = counters[.quarantined] - damagedAtStart
-        let isExplained = rot?.explains(lost, counted: counted, putAside: putAside, ofSpoilt: spoilt)
+        let isExplained = corrupt?.explains(lost, counted: counted, putAside: putAside, ofSpoilt: spoilt)
         let what = "\(lost) events are gone, and \(counted) counted so, \(putAside) as put aside"
         let gone = all.sorted { $0.id < $1.id }.map { "\($0.id) \($0.waiting.sorted())" }
         record.expect(isExplained ?? (counted == lost), "\(what): \(gone)")
@@ -188,7 +189,7 @@ final class Ledger {
         let counted = tallies.events
         let found = routes.reduce(into: [:]) { $0[$1, default: 0] += 1 }
         let missing = counted.values.reduce(0, +) - routes.count
-        let isMissed = rot?.counts(missing: missing) == true && found.allSatisfy { $1 <= counted[$0] ?? 0 }
+        let isMissed = corrupt?.counts(missing: missing) == true && found.allSatisfy { $1 <= counted[$0] ?? 0 }
         record.expect(
             counted == found || isMissed, "a start counts \(counted) for \(id), not \(found)")
     }

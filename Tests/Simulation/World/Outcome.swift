@@ -47,9 +47,9 @@ struct Outcome {
 
     /// Returns the violation and the last lines of the trace.
     func report(lines: Int) -> String {
-        let complaint = violation.map { "\($0)" } ?? "all held"
+        let problem = violation.map { "\($0)" } ?? "all held"
         let shown = violation == nil ? records[...] : records.suffix(1)
-        return (["\(seed): \(complaint)"] + shown.flatMap { $0.trace.suffix(lines) }).joined(separator: "\n")
+        return (["\(seed): \(problem)"] + shown.flatMap { $0.trace.suffix(lines) }).joined(separator: "\n")
     }
 }
 

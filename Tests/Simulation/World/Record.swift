@@ -89,16 +89,16 @@ final class Record {
     /// True if only the promises that always hold can be checked.
     var isLax: () -> Bool = { false }
 
-    func expect(_ isSo: Bool, _ complaint: @autoclosure () -> String) {
+    func expect(_ isSo: Bool, _ problem: @autoclosure () -> String) {
         guard !isSo, !isLax() else { return }
-        insist(false, complaint())
+        insist(false, problem())
     }
 
     /// Checks a promise that holds in every history.
-    func insist(_ isSo: Bool, _ complaint: @autoclosure () -> String) {
+    func insist(_ isSo: Bool, _ problem: @autoclosure () -> String) {
         guard !isSo, violation == nil else { return }
-        violation = Violation(description: complaint())
-        note("VIOLATION \(complaint())")
+        violation = Violation(description: problem())
+        note("VIOLATION \(problem())")
     }
 
     // MARK: Random choices

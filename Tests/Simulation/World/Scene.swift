@@ -33,7 +33,7 @@ struct Scene {
     /// The retention of a removed dispatcher's queue in milliseconds, or nil if it exceeds the history.
     let orphanRetention: Int64?
     /// The kind of damage to stored data, if there is any.
-    let rot: Rot.Kind?
+    let corrupt: Corruption.Kind?
     /// The size of a small disk, or nil if it is unlimited.
     let diskRoom: DiskRoom?
     /// True if syncs are slow.
@@ -51,7 +51,7 @@ struct Scene {
         let first = FarSide.Terms(record)
         let second = FarSide.Terms(dispatchLimit: 1, inFlight: 1)
         changesSettings = record.oneIn(2)
-        rot = record.oneIn(4) ? record.pick(Rot.Kind.allCases + [.frames]) : nil
+        corrupt = record.oneIn(4) ? record.pick(Corruption.Kind.allCases + [.frames]) : nil
         hasFile = changesSettings && record.oneIn(2)
         terms = ["a": first, "b": second, "c": second].merging(hasFile ? ["d": second] : [:]) { $1 }
         let retention = changesSettings && record.oneIn(2) ? record.pick([0, 1, 5, 30]) : nil
@@ -62,7 +62,7 @@ struct Scene {
         rules = record.oneIn(3) ? Rulebook(record) : nil
         key = record.oneIn(3) ? KeyTerms(record) : nil
         durability = record.oneIn(4) ? .normal : .full
-        let isSmall = rot == nil && record.oneIn(4)
+        let isSmall = corrupt == nil && record.oneIn(4)
         diskRoom = isSmall ? DiskRoom(record) : nil
         segmentSize = diskRoom?.segmentSize ?? record.pick([1, 1, 3, 6]) << 10
         hasSlowSyncs = record.oneIn(5)
@@ -84,7 +84,7 @@ struct Scene {
         if diskRoom != nil { settings = settings.patched(with: DiskRoom.settings) }
         streamTerms = record.oneIn(3) ? FarSide.Terms(record) : nil
         let stream = streamTerms.map {
-            Scene.limits($0).patched(with: Patience.usual.settings).patched(with: ["kind": "stream"])
+            Scene.limits($0).patched(with: Patience.default.settings).patched(with: ["kind": "stream"])
         }
         let streams: DataObject = stream.map { ["dispatchers": ["s": .object($0)]] } ?? [:]
         let workers: DataObject = ["dispatchers": ["w": .object(Scene.dispatcher(workTerms))]]

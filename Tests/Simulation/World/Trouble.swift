@@ -18,20 +18,20 @@ final class Trouble: Actor {
         guard !isCalm else { return [] }
         let acts = [Act(3, troubleDisk), Act(1, endLife), Act(6) { [world] in world.store.executor.takeTurn() }]
         let executor = world.store.executor
-        let rots = rots(world.ledger.rot)
+        let corrupts = corrupts(world.ledger.corrupt)
         let copies = [Act(executor.isCopying && !executor.isHeld ? 40 : 0, failWhileCopying)]
         let haste = executor.hasFreedSegments || executor.hasPutAside ? 60 : executor.hasBegunSegment ? 4 : 0
-        return acts + rots + copies + [Act(haste, endAtTurnover)]
+        return acts + corrupts + copies + [Act(haste, endAtTurnover)]
     }
 
     /// Actions while data may be damaged: damage is found when it is read, or after a start with the damaged log. They
     /// include the worst moment for the newest events.
-    private func rots(_ rot: Rot?) -> [Act] {
-        guard let rot, rot.kind == .frames else { return [] }
+    private func corrupts(_ corrupt: Corruption?) -> [Act] {
+        guard let corrupt, corrupt.kind == .frames else { return [] }
         return [
-            Act(2) { [world] in world.rot() }, Act(2) { [world] in world.restart() }, Act(2, refuse),
+            Act(2) { [world] in world.corrupt() }, Act(2) { [world] in world.restart() }, Act(2, refuse),
             Act(2, restartBehindGroups),
-            Act(rot.gap.isSettled && world.store.executor.isIdle ? 60 : 0, endBehindGap),
+            Act(corrupt.gap.isSettled && world.store.executor.isIdle ? 60 : 0, endBehindGap),
         ]
     }
 
@@ -131,7 +131,7 @@ final class Trouble: Actor {
         heal()
     }
 
-    func goOn() -> Bool {
+    func proceed() -> Bool {
         heal()
         return false
     }

@@ -17,9 +17,9 @@ final class World {
     private(set) var service: Service?
     /// The store of the daemon that runs or starts.
     private(set) var store: WitnessedStore
-    private let platter = SimulatedMedium()
+    private let medium = SimulatedMedium()
     private let scene: Scene
-    private let crowd: ClientFleet
+    private let fleet: ClientFleet
     let file: ConfigurationFile?
     private var actors: [any Actor] = []
     private var fillers: Fillers?
@@ -48,29 +48,30 @@ final class World {
         for side in sides {
             side.inspect = { [ledger, id = side.id] in
                 ledger.rules?.sent($0, to: id)
-                ledger.rot?.sent($0, to: id)
+                ledger.corrupt?.sent($0, to: id)
             }
         }
-        ledger.rot = scene.rot.map { Rot($0, record) }
-        ledger.rot?.isNeeded = { [unowned ledger] number in ledger.lanes.values.contains { $0.waiting.contains(number) }
+        ledger.corrupt = scene.corrupt.map { Corruption($0, record) }
+        ledger.corrupt?.isNeeded = { [unowned ledger] number in
+            ledger.lanes.values.contains { $0.waiting.contains(number) }
         }
-        ledger.deadLetters.mayRot = scene.rot != nil
-        record.isLax = { [weak ledger] in ledger?.rot?.isWild == true }
+        ledger.deadLetters.mayCorrupt = scene.corrupt != nil
+        record.isLax = { [weak ledger] in ledger?.corrupt?.isWild == true }
         workSide = WorkSide(ledger.lane("w"), scene.workTerms, record, scheduler)
         streamSide = scene.streamTerms.map { [scheduler] in StreamSide(ledger.lane("s"), $0, record, scheduler) }
-        let disk = SimulatedDisk(platter, record)
+        let disk = SimulatedDisk(medium, record)
         store = WitnessedStore(disk, scene, scheduler, ledger) { _, _, _ in }
-        crowd = ClientFleet(record, scheduler, ledger, hasFloods: true)
+        fleet = ClientFleet(record, scheduler, ledger, hasFloods: true)
         let barrierClients = BarrierClients(
-            record, crowd, sides, workSide, isDiskSound: scene.rot == nil)
+            record, fleet, sides, workSide, isDiskSound: scene.corrupt == nil)
         let nature = Nature(record, scheduler, ledger.ages, sides)
         // A daemon that retries to write dead letters without room delays nothing else, so it does not count as busy.
         nature.isDiskBusy = { [unowned self] in !store.executor.isIdle && fillers?.lacksRoomForDeadLetters != true }
-        let people = Operator(record, scheduler, crowd, sides, ledger, scene, file)
+        let people = Operator(record, scheduler, fleet, sides, ledger, scene, file)
         actors = [
-            crowd, Destinations(record, sides), people,
-            nature, BoardClients(record, scheduler, crowd, scene.boardTerms), barrierClients,
-            Workers(record, scheduler, crowd, workSide), Trouble(self),
+            fleet, Destinations(record, sides), people,
+            nature, BoardClients(record, scheduler, fleet, scene.boardTerms), barrierClients,
+            Workers(record, scheduler, fleet, workSide), Trouble(self),
             Ambush(self) { [unowned people] in people.haveOneBack() },
         ]
         if let streamSide {
@@ -78,13 +79,13 @@ final class World {
             actors.append(Streams(record, streamSide))
         }
         if let key = scene.key, let side = sides.first(where: { $0.id == key.lane }) {
-            actors.append(KeyClients(record, scheduler, crowd, side, KeyAccount(key, record, scheduler)))
+            actors.append(KeyClients(record, scheduler, fleet, side, KeyAccount(key, record, scheduler)))
         }
-        if scene.hasPrograms { actors.append(Programs(record, scheduler, crowd, ledger)) }
-        if record.oneIn(2) { actors.append(WatchClients(record, scheduler, crowd, ledger, nature)) }
-        if scene.hasSlowSyncs { actors.append(SlowSyncs(self, crowd, sides)) }
+        if scene.hasPrograms { actors.append(Programs(record, scheduler, fleet, ledger)) }
+        if record.oneIn(2) { actors.append(WatchClients(record, scheduler, fleet, ledger, nature)) }
+        if scene.hasSlowSyncs { actors.append(SlowSyncs(self, fleet, sides)) }
         if let room = scene.diskRoom {
-            platter.room = room.bytes
+            medium.room = room.bytes
             let fillers = Fillers(self)
             actors.append(fillers)
             self.fillers = fillers
@@ -123,20 +124,20 @@ final class World {
     }
 
     /// Damages something while the daemon runs.
-    func rot() {
-        ledger.rot?.strike(platter, inLife: true)
-        crowd.forgetIDs()
+    func corrupt() {
+        ledger.corrupt?.strike(medium, inLife: true)
+        fleet.forgetIDs()
         for side in sides { side.forgetIDs() }
     }
 
     /// Returns a client without outstanding answers.
-    func idle() -> SimulatedClient? { crowd.idle() }
+    func idle() -> SimulatedClient? { fleet.idle() }
 
     /// Ends the loop's turn, and gives the store's thread a turn.
     func endTurn() {
         scheduler.endTurn()
         if !record.oneIn(3) { store.executor.takeTurn() }
-        crowd.read()
+        fleet.read()
         checkAges()
         guard let service else { return }
         if service.gate.events.isGroupFull { record.count(.groupFull) }
@@ -168,7 +169,7 @@ final class World {
             ledger.orphans?.lifeBegan(with: Set(started.gate.dispatcherSummaries.map(\.id)))
             for actor in actors { actor.lifeBegan(started) }
         }
-        if service == nil, ledger.rot?.isWild == true { return beginAfresh() }
+        if service == nil, ledger.corrupt?.isWild == true { return beginAfresh() }
         record.insist(service != nil, "the daemon does not start")
     }
 
@@ -191,7 +192,7 @@ final class World {
     /// operator.
     private func beginAfresh() {
         record.note("an operator removes the store")
-        for path in platter.names.keys.sorted() { platter.name(path, nil) }
+        for path in medium.names.keys.sorted() { medium.name(path, nil) }
         service = try? start(isWell: true)
         record.insist(service != nil, "the daemon does not start with an empty store")
         if let service { for actor in actors { actor.lifeBegan(service) } }
@@ -199,7 +200,7 @@ final class World {
 
     /// - Parameter isWell: True if no failure may happen during the start.
     func start(isWell: Bool = false) throws -> Service {
-        let disk = SimulatedDisk(platter, record)
+        let disk = SimulatedDisk(medium, record)
         let isLax = if case .powerless = lastEnd { scene.durability == .normal } else { false }
         store = WitnessedStore(disk, scene, scheduler, ledger) {
             [unowned self] state, found, deadLetters in
@@ -238,9 +239,9 @@ final class World {
 
     /// Makes the disk fail during some starts.
     private func trouble(_ disk: SimulatedDisk) {
-        if ledger.rot?.kind == .anything, record.oneIn(4) { ledger.rot?.misread(disk) }
+        if ledger.corrupt?.kind == .anything, record.oneIn(4) { ledger.corrupt?.misread(disk) }
         // On a full disk a start takes other paths, which should be interrupted.
-        if platter.room != nil, record.oneIn(2) {
+        if medium.room != nil, record.oneIn(2) {
             if record.oneIn(2) { disk.mood.failsToSync = 2 } else { disk.callsToLive = record.number(0...15) }
             return
         }
@@ -265,11 +266,11 @@ final class World {
         lose(orderlyEnd)
         begin()
         // The current segment is continued, so damage in it now is found only after the start has checked it.
-        if ledger.rot?.kind == .frames, record.oneIn(2) { rot() }
+        if ledger.corrupt?.kind == .frames, record.oneIn(2) { corrupt() }
     }
 
     /// On a small disk settlements may not be written for lack of room, as after a kill.
-    private var orderlyEnd: LifeEnd { platter.room == nil ? .stopped : .killed }
+    private var orderlyEnd: LifeEnd { medium.room == nil ? .stopped : .killed }
 
     private func lose(_ end: LifeEnd) {
         checkAges()
@@ -289,8 +290,8 @@ final class World {
         switch end {
         case .powerless:
             record.count(.powerLost)
-            platter.losePower(record)
-            ledger.rot?.powerLost(platter)
+            medium.losePower(record)
+            ledger.corrupt?.powerLost(medium)
             scheduler.reboot(after: .seconds(record.number(0...60)))
             if record.oneIn(4) {
                 record.count(.clockUpset)
@@ -305,8 +306,8 @@ final class World {
         // Work caused by their release is dropped with the scheduler's restart.
         if let leaving { leaving.service.release(leaving.sessions) }
         scheduler.restart()
-        if !isResting { BetweenLives(self, platter).spoil(crowd) }
-        ledger.rot?.lifeEnded()
+        if !isResting { BetweenLives(self, medium).spoil(fleet) }
+        ledger.corrupt?.lifeEnded()
     }
 
     private func stop() {
@@ -316,7 +317,7 @@ final class World {
         var isStopped = false
         service.stop { _ in isStopped = true }
         for _ in 0..<50 where !(isStopped && service.sessions.count == 0) {
-            _ = crowd.hear()
+            _ = fleet.hear()
             scheduler.endTurn()
             store.executor.takeTurn()
             scheduler.advance(by: .milliseconds(200))
@@ -332,10 +333,10 @@ final class World {
         isResting = true
         for actor in actors { actor.calmDown() }
         var turns = 0
-        let most = ledger.rot?.isWild == true ? 100 : 3_000
+        let most = ledger.corrupt?.isWild == true ? 100 : 3_000
         while turns < most, !isQuiet, record.violation == nil {
             // Time passes even while actors are active, since some of them only wait for time.
-            goOn(lettingTimePass: turns % 10 == 9)
+            proceed(lettingTimePass: turns % 10 == 9)
             turns += 1
         }
         record.expect(isQuiet, "something is stuck: \(stuck)")
@@ -364,8 +365,8 @@ final class World {
         }
     }
 
-    func goOn(lettingTimePass: Bool) {
-        let wasBusy = actors.map { $0.goOn() }.contains(true)
+    func proceed(lettingTimePass: Bool) {
+        let wasBusy = actors.map { $0.proceed() }.contains(true)
         scheduler.endTurn()
         store.executor.takeTurn()
         endTurn()
@@ -391,9 +392,9 @@ final class World {
 
     private func end() {
         // Damaged parts of a log are set aside in their own folder.
-        let strange = platter.names.keys.filter { $0.contains("damaged") && !$0.hasPrefix("/data/log/damaged/") }
-        let hasPieces = platter.names.keys.contains { $0.hasPrefix("/data/log/damaged/") }
-        record.expect(strange.isEmpty && (!hasPieces || ledger.rot != nil), "an undamaged store was set aside")
+        let strange = medium.names.keys.filter { $0.contains("damaged") && !$0.hasPrefix("/data/log/damaged/") }
+        let hasPieces = medium.names.keys.contains { $0.hasPrefix("/data/log/damaged/") }
+        record.expect(strange.isEmpty && (!hasPieces || ledger.corrupt != nil), "an undamaged store was set aside")
         stop()
         lose(orderlyEnd)
     }

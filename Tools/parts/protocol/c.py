@@ -67,9 +67,9 @@ def member(one):
         return f'member_{"int" if one.is_required else "limit"}(&params, "{one.name}", {called(one)});'
     if one.kind in ("string", "word"):
         return f'member_text(&params, "{one.name}", {called(one)});'
-    kind, complaint = JSON.get(one.kind, ("HEADGATE_NONE", "not JSON"))
+    kind, problem = JSON.get(one.kind, ("HEADGATE_NONE", "not JSON"))
     said = "are" if one.kind == "array" else "is"
-    return f'member_json(&params, "{one.name}", {called(one)}, {kind}, "{one.name} {said} {complaint}");'
+    return f'member_json(&params, "{one.name}", {called(one)}, {kind}, "{one.name} {said} {problem}");'
 
 
 def definitions(_, plain):

@@ -285,13 +285,13 @@ final class ClientTest {
         }
     }
 
-    private static void theUsualSocket(FakeDaemon daemon) throws Exception {
+    private static void theDefaultSocket(FakeDaemon daemon) throws Exception {
         Path below = Files.createDirectory(daemon.folder.resolve("headgate"));
         Map<String, String> environment = Map.of("HEADGATE_SOCKET", "", "XDG_RUNTIME_DIR", daemon.folder.toString());
-        expect(below + "/headgate.sock", Client.usualSocket(environment::get));
+        expect(below + "/headgate.sock", Client.defaultSocket(environment::get));
         Files.delete(below);
-        expect("/x.sock", Client.usualSocket(Map.of("HEADGATE_SOCKET", "/x.sock")::get));
-        expect("/run/headgate/headgate.sock", Client.usualSocket(Map.of("XDG_RUNTIME_DIR", "relative")::get));
+        expect("/x.sock", Client.defaultSocket(Map.of("HEADGATE_SOCKET", "/x.sock")::get));
+        expect("/run/headgate/headgate.sock", Client.defaultSocket(Map.of("XDG_RUNTIME_DIR", "relative")::get));
     }
 
     private static Logger logger(LogHandler handler) {
@@ -365,7 +365,7 @@ final class ClientTest {
         tests.put("waitsOfAnyLengthEndNothing", ClientTest::waitsOfAnyLengthEndNothing);
         tests.put("valuesBecomeJson", ClientTest::valuesBecomeJson);
         tests.put("idsAscend", ClientTest::idsAscend);
-        tests.put("theUsualSocket", ClientTest::theUsualSocket);
+        tests.put("theDefaultSocket", ClientTest::theDefaultSocket);
         tests.put("recordsBecomeEvents", ClientTest::recordsBecomeEvents);
         tests.put("droppedRecordsAreReported", ClientTest::droppedRecordsAreReported);
         for (Map.Entry<String, Test> test : tests.entrySet()) {

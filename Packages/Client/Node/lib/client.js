@@ -5,7 +5,7 @@ const {Connection} = require("./connection.js");
 const {HeadgateError} = require("./error.js");
 const {newId} = require("./ids.js");
 const {milliseconds} = require("./patience.js");
-const {usualSocket} = require("./place.js");
+const {defaultSocket} = require("./place.js");
 const {notify, warn} = require("./program.js");
 const {Workers, given} = require("./worker.js");
 
@@ -35,7 +35,7 @@ class Client {
 
     constructor(name, version = "", {socketPath, namespace, onDropped, onState, ...options} = {}) {
         if (typeof name !== "string") throw new TypeError("a client's name must be a string");
-        this.socketPath = socketPath || usualSocket();
+        this.socketPath = socketPath || defaultSocket();
         const client = given({name, version: version || undefined});
         const hello = given({client, protocol: 1, namespace: namespace ?? undefined});
         this.#onDropped = readCallback("onDropped", onDropped) ?? warnOfDrops();
@@ -161,12 +161,12 @@ class Client {
     }
 }
 
-/** The options with the usual in place of what is not given; throws a TypeError for one of the wrong kind. */
+/** The options with defaults for missing ones; throws a TypeError for one of the wrong kind. */
 function readOptions(options) {
     const read = {};
-    for (const [name, usual] of Object.entries(TIMES)) read[name] = milliseconds(name, options[name] ?? usual);
-    for (const [name, usual] of Object.entries(COUNTS)) {
-        read[name] = options[name] ?? usual;
+    for (const [name, fallback] of Object.entries(TIMES)) read[name] = milliseconds(name, options[name] ?? fallback);
+    for (const [name, fallback] of Object.entries(COUNTS)) {
+        read[name] = options[name] ?? fallback;
         if (typeof read[name] !== "number" || !(read[name] >= 1)) throw new TypeError(`${name} must be a number from 1`);
     }
     return read;

@@ -4,7 +4,7 @@
 const {Client} = require("./client.js");
 const {HeadgateError} = require("./error.js");
 const {newId} = require("./ids.js");
-const {usualSocket} = require("./place.js");
+const {defaultSocket} = require("./place.js");
 const {version} = require("../package.json");
 
-module.exports = {Client, HeadgateError, newId, usualSocket, version};
+module.exports = {Client, HeadgateError, newId, defaultSocket, version};

@@ -27,8 +27,8 @@ class Limits {
     }
 }
 
-function whole(value, usual) {
-    return Number.isInteger(value) ? value : usual;
+function whole(value, fallback) {
+    return Number.isInteger(value) ? value : fallback;
 }
 
 module.exports = {Limits};

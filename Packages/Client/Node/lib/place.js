@@ -6,7 +6,7 @@ const {statSync} = require("node:fs");
  * The path of the daemon's socket if the program names none: `$HEADGATE_SOCKET`, else below `$XDG_RUNTIME_DIR` if the daemon's
  * folder is there, else below `/run`. An empty variable counts as not set, and so does a relative `XDG_RUNTIME_DIR`.
  */
-function usualSocket(environment = process.env, isFolder = isDirectory) {
+function defaultSocket(environment = process.env, isFolder = isDirectory) {
     if (environment.HEADGATE_SOCKET) return environment.HEADGATE_SOCKET;
     const directories = [environment.XDG_RUNTIME_DIR ?? "", "/run"].filter((path) => path.startsWith("/"));
     const folders = directories.map((path) => `${path}/headgate`);
@@ -36,4 +36,4 @@ function isPermanent(error) {
     return PERMANENT.has(error.code);
 }
 
-module.exports = {addressFault, isPermanent, usualSocket};
+module.exports = {addressFault, isPermanent, defaultSocket};

@@ -11,7 +11,7 @@ import {Daemon} from "./daemon.mjs";
 
 const require = createRequire(import.meta.url);
 const {decode, depth, encode} = require("../lib/json.js");
-const {usualSocket} = require("../lib/place.js");
+const {defaultSocket} = require("../lib/place.js");
 
 async function pair(t, options) {
     const daemon = await Daemon.start(t);
@@ -302,6 +302,6 @@ test("the socket is where Docs/Decisions/0010 says", () => {
         [{XDG_RUNTIME_DIR: "b"}, [], `${machine}/headgate.sock`],
         [{}, [], `${machine}/headgate.sock`],
     ]) {
-        assert.equal(usualSocket(variables, (path) => folders.includes(path)), wanted);
+        assert.equal(defaultSocket(variables, (path) => folders.includes(path)), wanted);
     }
 });

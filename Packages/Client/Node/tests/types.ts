@@ -1,5 +1,5 @@
 // Is compiled only, as CommonJS and as a module: what a program may write, and what it may not.
-import {Batch, Client, HeadgateError, Receipt, State, newId, usualSocket, version} from "headgate";
+import {Batch, Client, HeadgateError, Receipt, State, newId, defaultSocket, version} from "headgate";
 
 async function tracks(client: Client): Promise<void> {
     const receipt: Receipt = await client.track("signup", {plan: "free"}, {key: "user-7", timeout: 100});
@@ -16,7 +16,7 @@ async function tracks(client: Client): Promise<void> {
     await client.trackMany([{data: {}}]);
     const left: number = await client.close({timeout: 100});
     const disposed: Promise<void> = client[Symbol.asyncDispose]();
-    console.log(place, soon, word, none, left, usualSocket(), version, disposed);
+    console.log(place, soon, word, none, left, defaultSocket(), version, disposed);
 }
 
 async function works(client: Client): Promise<void> {

@@ -458,7 +458,7 @@ $tests = [
                 [[], [], "$machine/headgate.sock"],
             ] as [$variables, $folders, $wanted]
         ) {
-            expect($wanted, Client::usualSocket($variables, fn ($path) => in_array($path, $folders, true)));
+            expect($wanted, Client::defaultSocket($variables, fn ($path) => in_array($path, $folders, true)));
         }
     },
 ];

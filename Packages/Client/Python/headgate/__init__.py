@@ -51,7 +51,7 @@ from typing import TypedDict, TypeVar, Union
 __all__ = [
     "Activation", "Barrier", "Batch", "Client", "DeadLetter", "DeadLetters", "Dispatcher", "Event", "Flush",
     "FlushPart", "HeadgateError", "ManyReceipt", "News", "Options", "Receipt", "Refused", "Watch", "new_id",
-    "__version__", "usual_socket",
+    "__version__", "default_socket",
 ]  # fmt: skip
 
 __version__ = "0.2.0"
@@ -303,7 +303,7 @@ Run = Callable[[Activation], Any]
 """Runs a board, and returns its output, or None. Raises `Refused` if the board is not done. Any other exception is an error."""
 
 
-def usual_socket(environment: Optional[Mapping[str, str]] = None) -> str:
+def default_socket(environment: Optional[Mapping[str, str]] = None) -> str:
     """The path of the daemon's socket if the program names none: `$HEADGATE_SOCKET`, else below `$XDG_RUNTIME_DIR`, else below
     `/run`. An empty variable counts as not set, and so does a relative `XDG_RUNTIME_DIR`. A user who has that variable,
     but no daemon of their own, means the machine's."""
@@ -548,8 +548,8 @@ class _Limits:
         return None
 
 
-def _whole(value: Any, usual: int) -> int:
-    return value if type(value) is int else usual
+def _whole(value: Any, fallback: int) -> int:
+    return value if type(value) is int else fallback
 
 
 # written by Tools/protocol: repeatable
@@ -1787,10 +1787,10 @@ class Client:
         """A client that connects when it is first called.
 
         name, version: the program's; together they are the events' `context.client`.
-        socket_path: the daemon's socket; None looks in the usual places (`usual_socket`).
+        socket_path: the daemon's socket; None looks in the default places (`default_socket`).
         namespace: in which ids are told apart (Behaviour Q7); None for that of the user.
         """
-        self.socket_path = socket_path or usual_socket()
+        self.socket_path = socket_path or default_socket()
         hello: JSONObject = {"client": _given(name=name, version=version or None), "protocol": 1}
         if namespace is not None:
             hello["namespace"] = namespace

@@ -399,7 +399,7 @@ class ValueTests(unittest.TestCase):
             ({}, [], machine + "/headgate.sock"),
         ):
             with unittest.mock.patch("os.path.isdir", folders.__contains__):
-                self.assertEqual(headgate.usual_socket(variables), wanted)
+                self.assertEqual(headgate.default_socket(variables), wanted)
 
     def test_ids(self):
         ids = [headgate.new_id() for _ in range(10_000)]

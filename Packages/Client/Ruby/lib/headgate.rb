@@ -98,7 +98,7 @@ module Headgate
 
   # Returns the path of the daemon's socket if the program names none: $HEADGATE_SOCKET, else below $XDG_RUNTIME_DIR if the daemon's
   # folder is there, else below /run. An empty variable counts as not set, and so does a relative XDG_RUNTIME_DIR.
-  def self.usual_socket(environment = ENV)
+  def self.default_socket(environment = ENV)
     given = environment["HEADGATE_SOCKET"]
     return given unless given.nil? || given.empty?
 
@@ -981,11 +981,11 @@ module Headgate
     attr_reader :socket_path
 
     # name, version: the program's; together they are the events' `context.client`.
-    # socket_path: the daemon's socket; nil looks in the usual places (`Headgate.usual_socket`).
+    # socket_path: the daemon's socket; nil looks in the default places (`Headgate.default_socket`).
     # namespace: the namespace of the ids (Behaviour Q7); nil is that of the user.
     # options: the members of `Headgate::Options`.
     def initialize(name, version = "", socket_path: nil, namespace: nil, **options)
-      @socket_path = socket_path || Headgate.usual_socket
+      @socket_path = socket_path || Headgate.default_socket
       @options = Options.new(**options)
       client = version.empty? ? {name: name} : {name: name, version: version}
       @hello = {jsonrpc: "2.0", id: 0, method: "hello", params: {client: client, protocol: 1, namespace: namespace}.compact}

@@ -273,12 +273,12 @@ class ValueTest < DaemonTest
     assert(ids.all?(/\A\h{8}-\h{4}-7\h{3}-[89ab]\h{3}-\h{12}\z/))
   end
 
-  def test_the_usual_socket
+  def test_the_default_socket
     Dir.mktmpdir do |folder|
       below = "#{folder}/headgate"
-      assert_equal "/x.sock", Headgate.usual_socket({"HEADGATE_SOCKET" => "/x.sock"})
-      assert_equal "#{below}/headgate.sock", Headgate.usual_socket({"HEADGATE_SOCKET" => "", "XDG_RUNTIME_DIR" => folder}.tap { Dir.mkdir(below) })
-      assert_equal "/run/headgate/headgate.sock", Headgate.usual_socket({"XDG_RUNTIME_DIR" => "relative"})
+      assert_equal "/x.sock", Headgate.default_socket({"HEADGATE_SOCKET" => "/x.sock"})
+      assert_equal "#{below}/headgate.sock", Headgate.default_socket({"HEADGATE_SOCKET" => "", "XDG_RUNTIME_DIR" => folder}.tap { Dir.mkdir(below) })
+      assert_equal "/run/headgate/headgate.sock", Headgate.default_socket({"XDG_RUNTIME_DIR" => "relative"})
     end
   end
 end

@@ -5,7 +5,7 @@
 
 use crate::event::chance;
 use crate::hooks::Hooks;
-use crate::{data, usual_socket, Error, Options, State, Value};
+use crate::{data, default_socket, Error, Options, State, Value};
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{ErrorKind, Read, Write};
 use std::net::Shutdown;
@@ -243,7 +243,7 @@ impl Connection {
             has_relearned: false,
         };
         Arc::new(Connection {
-            path: options.socket_path.clone().unwrap_or_else(usual_socket),
+            path: options.socket_path.clone().unwrap_or_else(default_socket),
             hello: format!("{hello}\n").into_bytes(),
             options: Arc::new(options),
             core: Mutex::new(core),

@@ -22,7 +22,7 @@ mod options;
 pub use error::Error;
 pub use event::{new_id, text_of, Event, ManyReceipt, Receipt};
 pub use json::Value;
-pub use options::{usual_socket, Log, OnState, Options, State};
+pub use options::{default_socket, Log, OnState, Options, State};
 
 use connection::{after, Call, Connection, Moment, Slot};
 use std::sync::Arc;
@@ -75,7 +75,7 @@ impl Pending {
 }
 
 impl Client {
-    /// Makes a client with the usual options. The name and the version are the program's: the events' `context.client`.
+    /// Makes a client with the default options. The name and the version are the program's: the events' `context.client`.
     pub fn new(name: &str, version: &str) -> Client {
         Client::with(name, version, Options::default())
     }

@@ -20,7 +20,7 @@ pub type Log = Box<dyn Fn(&str) + Send + Sync>;
 
 /// The options of a client. A timeout of None is without an end.
 pub struct Options {
-    /// The daemon's socket; None looks in the usual places ([`usual_socket`]).
+    /// The daemon's socket; None looks in the default places ([`default_socket`]).
     pub socket_path: Option<PathBuf>,
     /// The namespace of the ids (Behaviour Q7); None is that of the user.
     pub namespace: Option<String>,
@@ -76,11 +76,11 @@ impl Options {
 
 /// Returns the path of the daemon's socket if the program names none: $HEADGATE_SOCKET, else below $XDG_RUNTIME_DIR if the daemon's folder is
 /// there, else below /run. An empty variable counts as not set, and so does a relative XDG_RUNTIME_DIR.
-pub fn usual_socket() -> PathBuf {
-    usual_socket_in(|name| std::env::var_os(name).map(PathBuf::from).unwrap_or_default())
+pub fn default_socket() -> PathBuf {
+    default_socket_in(|name| std::env::var_os(name).map(PathBuf::from).unwrap_or_default())
 }
 
-fn usual_socket_in(variable: impl Fn(&str) -> PathBuf) -> PathBuf {
+fn default_socket_in(variable: impl Fn(&str) -> PathBuf) -> PathBuf {
     let given = variable("HEADGATE_SOCKET");
     if !given.as_os_str().is_empty() {
         return given;
@@ -96,9 +96,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_usual_socket() {
+    fn the_default_socket() {
         let place = |socket: &str, runtime: &str| {
-            usual_socket_in(|name| PathBuf::from(if name == "HEADGATE_SOCKET" { socket } else { runtime }))
+            default_socket_in(|name| PathBuf::from(if name == "HEADGATE_SOCKET" { socket } else { runtime }))
         };
         assert_eq!(place("/x.sock", ""), PathBuf::from("/x.sock"));
         assert_eq!(place("", "relative"), PathBuf::from("/run/headgate/headgate.sock"));

@@ -123,7 +123,7 @@ final class Visitor: ConnectionHandler {
     }
 
     func connection(_ connection: Connection, didRead bytes: UnsafeRawBufferPointer) {
-        framer.lend(bytes)
+        framer.borrow(bytes)
         while !isDone, case .text(let line)? = framer.next() {
             if case .message(let message) = decoder.decode(line) { onMessage(self, message) }
         }

@@ -10,7 +10,7 @@ public struct EventDraft {
     public var namespace = "test"
     public var key: String?
     /// The key as a JSON string, for tests of its spelling.
-    public var keySpelling: String?
+    public var rawKey: String?
     /// The data as JSON, exactly as it is to arrive.
     public var data: String
     /// The context as JSON, exactly as it is to arrive.
@@ -22,13 +22,13 @@ public struct EventDraft {
 
     public init(
         _ name: String = "order", id: String? = nil, namespace: String = "test", key: String? = nil,
-        keySpelling: String? = nil, data: String = "{}", timeToLive: Duration? = nil, dispatchers: [String]? = nil
+        rawKey: String? = nil, data: String = "{}", timeToLive: Duration? = nil, dispatchers: [String]? = nil
     ) {
         self.name = name
         self.id = id
         self.namespace = namespace
         self.key = key
-        self.keySpelling = keySpelling
+        self.rawKey = rawKey
         self.data = data
         self.timeToLive = timeToLive
         self.dispatchers = dispatchers
@@ -53,7 +53,7 @@ public struct EventDraft {
         }
     }
 
-    private var jsonKey: [UInt8]? { keySpelling.map { Array($0.utf8) } ?? key.map(EventDraft.quoted) }
+    private var jsonKey: [UInt8]? { rawKey.map { Array($0.utf8) } ?? key.map(EventDraft.quoted) }
 
     private static func quoted(_ text: String) -> [UInt8] {
         var writer = JSONWriter()

@@ -82,10 +82,11 @@ extension SendResult {
     ) -> SendResult {
         let isFinal = [400, 401, 403, 410, 422].contains(status)
         let outage: Set<Int> = [408, 413, 429, 502, 503, 504]
-        let usual: Refusal.Meaning = status == 413 ? .tooLarge : isFinal ? .never : .again
+        let defaultMeaning: Refusal.Meaning = status == 413 ? .tooLarge : isFinal ? .never : .again
         return .refused(
             Refusal(
-                meaning ?? usual, cause: "HTTP \(status)", isCharged: !outage.contains(status), retryAfter: retryAfter,
+                meaning ?? defaultMeaning, cause: "HTTP \(status)", isCharged: !outage.contains(status),
+                retryAfter: retryAfter,
                 isUnauthorized: status == 401, status: status))
     }
 }

@@ -4,7 +4,7 @@ import HeadgateData
 /// Boards whose activations end when the test ends them.
 public final class ScriptedBoards: BoardActivator {
     /// The requested activations in order: the board, and the dispatcher that it is for.
-    public private(set) var asked: [(board: String, dispatcher: String)] = []
+    public private(set) var requested: [(board: String, dispatcher: String)] = []
     /// The number of activations that were cancelled.
     public private(set) var withdrawn = 0
     /// The boards that a process serves.
@@ -33,12 +33,12 @@ public final class ScriptedBoards: BoardActivator {
     public init() {}
 
     /// The number of running activations.
-    public var underWay: Int { waiting.count }
+    public var inProgress: Int { waiting.count }
 
     public func activate(
         _ board: String, for dispatcherId: String, then: @escaping (ActivationOutcome) -> Void
     ) -> any Disposable {
-        asked.append((board, dispatcherId))
+        requested.append((board, dispatcherId))
         let task = Task(then) { [weak self] task in
             self?.withdrawn += 1
             self?.waiting.removeAll { $0 === task }

@@ -104,9 +104,9 @@ public struct JSONOutline {
     /// Returns true if a string with its quotes and escapes equals a text. A string with a lone surrogate equals no
     /// text.
     public func string(_ range: Range<Int>, equals text: String) -> Bool {
-        let spelling = inside(range)
-        guard spelling.contains(UInt8(ascii: "\\")) else {
-            return spelling.count == text.utf8.count && text.utf8.elementsEqual(spelling)
+        let rawText = inside(range)
+        guard rawText.contains(UInt8(ascii: "\\")) else {
+            return rawText.count == text.utf8.count && text.utf8.elementsEqual(rawText)
         }
         return text.utf8.elementsEqual(exactString(range))
     }
@@ -133,10 +133,10 @@ public struct JSONOutline {
 
     /// Returns a string without quotes and escapes. Lone surrogates become U+FFFD.
     public func string(_ range: Range<Int>) -> String {
-        let spelling = inside(range)
-        guard spelling.contains(UInt8(ascii: "\\")) else { return String(decoding: spelling, as: UTF8.self) }
+        let rawText = inside(range)
+        guard rawText.contains(UInt8(ascii: "\\")) else { return String(decoding: rawText, as: UTF8.self) }
         var bytes: [UInt8] = []
-        JSONUnescaper(spelling).append(to: &bytes)
+        JSONUnescaper(rawText).append(to: &bytes)
         return String(decoding: bytes, as: UTF8.self)
     }
 

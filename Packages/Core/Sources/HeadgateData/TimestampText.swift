@@ -19,7 +19,7 @@ public struct TimestampText: Sendable {
 
     /// Calls `body` with the JSON string of a moment. The bytes are valid during the call only.
     @inlinable @inline(__always)
-    public mutating func lend(_ new: Timestamp, _ body: (UnsafeRawBufferPointer) -> Void) {
+    public mutating func withText(_ new: Timestamp, _ body: (UnsafeRawBufferPointer) -> Void) {
         if moment != new { make(of: new) }
         withUnsafeBytes(of: text) { body(UnsafeRawBufferPointer(rebasing: $0[..<TimestampText.byteCount])) }
     }

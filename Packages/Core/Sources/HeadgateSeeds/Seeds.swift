@@ -15,9 +15,9 @@ public enum Seeds {
     static let many = "HEADGATE_SEEDS"
     static let one = "HEADGATE_SEED"
 
-    /// Returns the first `usual` seeds, unless the environment requests others.
-    public static func first(_ usual: Int) -> [Seed] {
-        chosen.seeds(usual: usual)
+    /// Returns the first `defaultCount` seeds, unless the environment requests others.
+    public static func first(_ defaultCount: Int) -> [Seed] {
+        chosen.seeds(defaultCount: defaultCount)
     }
 
     /// The choice of the environment, read once and printed if it is not the default.
@@ -39,7 +39,7 @@ public enum Seeds {
 
     /// The choice of seeds.
     enum Choice: Equatable {
-        case usual
+        case `default`
         case only(Seed)
         case others(from: UInt64, count: Int)
 
@@ -49,13 +49,13 @@ public enum Seeds {
             } else if let count = variable(many).flatMap({ Int($0) }), count > 0 {
                 self = .others(from: clock(), count: count)
             } else {
-                self = .usual
+                self = .default
             }
         }
 
-        func seeds(usual: Int) -> [Seed] {
+        func seeds(defaultCount: Int) -> [Seed] {
             switch self {
-            case .usual: (0..<usual).map { Seed(UInt64($0 + 1)) }
+            case .default: (0..<defaultCount).map { Seed(UInt64($0 + 1)) }
             case .only(let seed): [seed]
             case .others(let base, let count): (0..<count).map { Seed(base &+ UInt64($0)) }
             }
@@ -64,7 +64,7 @@ public enum Seeds {
         /// The message that tells how to repeat the run; nil for the default.
         var announcement: String? {
             switch self {
-            case .usual: nil
+            case .default: nil
             case .only(let seed): "the random tests run with \(seed) alone"
             case .others(let base, let count):
                 "the random tests run with \(count) seeds from \(Seed(base)) on; one of them runs alone with that variable"

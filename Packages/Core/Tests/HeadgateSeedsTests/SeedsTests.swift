@@ -8,17 +8,17 @@ import Testing
     }
 
     @Test("Seeds are the same each time by default")
-    func usual() {
-        #expect(choice([:]).seeds(usual: 3).map(\.number) == [1, 2, 3])
+    func defaults() {
+        #expect(choice([:]).seeds(defaultCount: 3).map(\.number) == [1, 2, 3])
         #expect(choice([:]).announcement == nil)
-        #expect(choice(["HEADGATE_SEEDS": "0"]) == .usual)
-        #expect(choice(["HEADGATE_SEEDS": "many", "HEADGATE_SEED": ""]) == .usual)
+        #expect(choice(["HEADGATE_SEEDS": "0"]) == .default)
+        #expect(choice(["HEADGATE_SEEDS": "many", "HEADGATE_SEED": ""]) == .default)
     }
 
     @Test("A longer run takes its seeds from the clock, and prints them")
     func longer() throws {
         let choice = choice(["HEADGATE_SEEDS": "4"])
-        #expect(choice.seeds(usual: 1).map(\.number) == [1_000, 1_001, 1_002, 1_003])
+        #expect(choice.seeds(defaultCount: 1).map(\.number) == [1_000, 1_001, 1_002, 1_003])
         #expect(try #require(choice.announcement).contains("HEADGATE_SEED=1000 "))
     }
 
@@ -27,7 +27,7 @@ import Testing
         let words = Seed(77).description.split(separator: "=").map(String.init)
         #expect(words.count == 2)
         let choice = choice([words[0]: words[words.count - 1], "HEADGATE_SEEDS": "9"])
-        #expect(choice.seeds(usual: 5) == [Seed(77)])
+        #expect(choice.seeds(defaultCount: 5) == [Seed(77)])
     }
 
     @Test("The same seed gives the same numbers, another one others")

@@ -41,7 +41,7 @@ final class SQLiteTables {
     /// - Returns: for each change why it could not be made, or nil.
     func commit(_ changes: [SQLiteChange]) -> [StoreFault?] {
         if changes.count > 1, isSound(changes), transact(changes) == nil { return changes.map { _ in nil } }
-        return changes.map { isSound([$0]) ? transact([$0]) : .nothingToGoOnFrom }
+        return changes.map { isSound([$0]) ? transact([$0]) : .predecessorMissing }
     }
 
     /// Returns true if each group goes on from one that is there, or is among the changes before it.
@@ -201,7 +201,7 @@ final class SQLiteTables {
                 "SELECT seq, received, expires FROM events INDEXED BY events_by_number WHERE seq > ? AND seq <= ?",
                 .integer(range.after), .integer(range.through)
             ) { row throws(SQLiteError) in
-                guard range.asksFor(GroupAges(received: row.integer(1), expires: row.integer(2))) else { return true }
+                guard range.includes(GroupAges(received: row.integer(1), expires: row.integer(2))) else { return true }
                 last = row.integer(0)
                 if let record = try record(last) { records += record }
                 return records.count < SQLiteTables.mostBytesOfChunk
@@ -316,7 +316,7 @@ final class SQLiteTables {
     }
 
     /// The condition of a query, with its values as ?1 to ?4.
-    private static let meant = """
+    private static let matching = """
         letter > ?1 AND letter <= ?2 AND (?3 IS NULL OR dispatcher = ?3)
         AND (?4 IS NULL OR letter IN (SELECT value FROM json_each(?4)))
         """
@@ -328,7 +328,7 @@ final class SQLiteTables {
             try connection.query(
                 """
                 SELECT letter, dispatcher, seq, reason, status, attempts, first_failed_at, died_at, answer, checksum, record
-                FROM dead_letters WHERE \(SQLiteTables.meant) ORDER BY letter
+                FROM dead_letters WHERE \(SQLiteTables.matching) ORDER BY letter
                 """, .integer(query.after), .integer(query.through), .optional(query.dispatcher),
                 .optional(query.numbersAsJSON)
             ) { row throws(SQLiteError) in
@@ -346,7 +346,7 @@ final class SQLiteTables {
                 try connection.run(
                     """
                     DELETE FROM dead_letters WHERE letter IN
-                        (SELECT letter FROM dead_letters WHERE \(SQLiteTables.meant) ORDER BY letter LIMIT ?5)
+                        (SELECT letter FROM dead_letters WHERE \(SQLiteTables.matching) ORDER BY letter LIMIT ?5)
                     """, .integer(query.after), .integer(query.through), .optional(query.dispatcher),
                     .optional(query.numbersAsJSON), .integer(query.limit))
                 count = Int(try connection.integer("SELECT changes()"))

@@ -10,7 +10,7 @@ final class DiskWatch {
     private let directory: String
     private let loop: EventLoop
     private var isAsking = false
-    private var askedAt: Int64?
+    private var requestedAt: Int64?
     private var found: DiskRoom?
 
     /// The age up to which an answer is reused, in nanoseconds.
@@ -24,7 +24,7 @@ final class DiskWatch {
 
     /// The latest answer, or nil before the first.
     var room: DiskRoom? {
-        if askedAt.map({ loop.monotonicNow - $0 >= DiskWatch.validity }) ?? true { ask() }
+        if requestedAt.map({ loop.monotonicNow - $0 >= DiskWatch.validity }) ?? true { ask() }
         return found
     }
 
@@ -38,7 +38,7 @@ final class DiskWatch {
 
     private func ask() {
         guard !isAsking, let thread = try? EventLoop.onNewThread(named: "headgate-disk") else { return }
-        (isAsking, askedAt) = (true, loop.monotonicNow)
+        (isAsking, requestedAt) = (true, loop.monotonicNow)
         // Only the loop's thread touches the weak reference.
         nonisolated(unsafe) weak let watch = self
         thread.submit { [directory, loop] in

@@ -42,9 +42,9 @@ class LoopScheduler: Scheduler {
     }
 
     func schedule(at deadline: Instant, _ work: @escaping () -> Void) -> any Disposable {
-        let alarm = Alarm(on: loop, work)
-        alarm.arm(at: deadline)
-        return alarm
+        let scheduled = ScheduledWork(on: loop, work)
+        scheduled.arm(at: deadline)
+        return scheduled
     }
 
     var isCurrent: Bool { loop.isCurrent }
@@ -59,7 +59,7 @@ class LoopScheduler: Scheduler {
 }
 
 /// A timer that retains itself until it fires or is disposed of.
-private final class Alarm: Disposable {
+private final class ScheduledWork: Disposable {
     private var timer: LoopTimer?
     private var work: (() -> Void)?
 

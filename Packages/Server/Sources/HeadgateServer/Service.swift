@@ -118,7 +118,7 @@ final class Service {
         }
         followNetwork()
         disk = loop.map { DiskWatch(of: paths.dataDirectory, on: $0) }
-        control.goOn(reporting: self)
+        control.proceed(reporting: self)
     }
 
     /// Writes losses and failures of the gate to the log (Behaviour O4).

@@ -12,7 +12,7 @@ import Testing
         let file = try SystemDisk().open(path, creating: true)
         defer { try? SystemDisk().remove(path) }
         var model = [UInt8](repeating: 0xEE, count: size)
-        try model.lend { try file.write($0, at: 0) }
+        try model.withRawBytes { try file.write($0, at: 0) }
         try body(file, &model)
         var found = [UInt8](repeating: 0, count: model.count + 1)
         let count = try found.withUnsafeMutableBytes { try file.read(into: $0, at: 0) }
@@ -33,9 +33,9 @@ import Testing
                     UInt8.random(in: 1...255, using: &random)
                 }
                 if random.next() % 4 == 0 {
-                    try bytes.lend { try file.write($0, at: end) }
+                    try bytes.withRawBytes { try file.write($0, at: end) }
                 } else {
-                    try bytes.lend { try file.append($0, at: end) }
+                    try bytes.withRawBytes { try file.append($0, at: end) }
                     // The bytes after it may be zeros now: a caller that appends does not need them.
                     let blockEnd = min((end + bytes.count + 4_095) / 4_096 * 4_096, model.count)
                     var rest = [UInt8](repeating: 0, count: blockEnd - end - bytes.count)
@@ -56,7 +56,7 @@ import Testing
             try file.endSync()
             #expect(file.beginSync())
             let bytes = [UInt8](repeating: 7, count: 100)
-            try bytes.lend { try file.write($0, at: 50) }
+            try bytes.withRawBytes { try file.write($0, at: 50) }
             model.replaceSubrange(50..<150, with: bytes)
             #expect(!file.beginSync())
             while file.isSyncing {}
@@ -82,7 +82,7 @@ import Testing
     func nothingToSync() throws {
         let sync = BackgroundSync()
         #expect(!sync.begin(-1))
-        #expect(!sync.isUnderWay(on: -1))
+        #expect(!sync.isInProgress(on: -1))
         #expect(throws: Never.self) { try sync.end(on: -1) }
     }
 
@@ -90,7 +90,7 @@ import Testing
     func endWithinABlock() throws {
         try withFile(size: 10_000) { file, model in
             let bytes = [UInt8](repeating: 7, count: 100)
-            try bytes.lend { try file.append($0, at: 9_000) }
+            try bytes.withRawBytes { try file.append($0, at: 9_000) }
             model.replaceSubrange(9_000..<9_100, with: bytes)
         }
     }
@@ -99,10 +99,10 @@ import Testing
     func shrunk() throws {
         try withFile(size: 1 << 20) { file, model in
             let bytes = [UInt8](repeating: 7, count: 100)
-            try bytes.lend { try file.append($0, at: 9_000) }
+            try bytes.withRawBytes { try file.append($0, at: 9_000) }
             try file.resize(to: 9_000)
             try file.resize(to: 10_000)
-            try bytes.lend { try file.append($0, at: 9_100) }
+            try bytes.withRawBytes { try file.append($0, at: 9_100) }
             let zeros = [UInt8](repeating: 0, count: 100)
             model.replaceSubrange(9_000..., with: zeros + bytes + zeros + zeros + zeros + zeros + zeros)
             model += [UInt8](repeating: 0, count: 300)

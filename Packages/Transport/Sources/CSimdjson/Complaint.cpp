@@ -75,7 +75,7 @@ BrokenString broken_string(Token text) {
     return {begin == nullptr ? text.end : begin, text.end, HG_JSON_LACKS_CLOSING_QUOTE};
 }
 
-hg_json_complaint complaint(Tokens tokens, Stop stop, BrokenString broken) {
+hg_json_problem complaint(Tokens tokens, Stop stop, BrokenString broken) {
     const Complaint found = stop.token == tokens.count ? at_end(stop, broken) : at_token(stop, token_at(tokens, stop.token));
     return {uint32_t(found.at - tokens.text), uint8_t(found.lack)};
 }

@@ -21,7 +21,7 @@ struct BrokenString {
 BrokenString broken_string(Token text);
 
 /// Returns the error at which a walk over the tokens before the broken string stopped.
-hg_json_complaint complaint(Tokens tokens, Stop stop, BrokenString broken);
+hg_json_problem complaint(Tokens tokens, Stop stop, BrokenString broken);
 
 }  // namespace headgate
 

@@ -51,7 +51,7 @@ struct hg_json_scanner {
         return fault == HG_JSON_FINE ? headgate::walk(tokens(text, length), entries_.get(), max_depth_) : fault;
     }
 
-    hg_json_complaint complain(const uint8_t *text, size_t length) {
+    hg_json_problem complain(const uint8_t *text, size_t length) {
         // For a text with a broken string simdjson returns no tokens. The tokens before the string are found without
         // it.
         const headgate::BrokenString broken = headgate::broken_string({text, text + length});
@@ -123,7 +123,7 @@ hg_json_fault hg_json_scanner_scan(
     return fault;
 }
 
-hg_json_complaint hg_json_scanner_complain(hg_json_scanner *scanner, const uint8_t *text, size_t length) {
+hg_json_problem hg_json_scanner_complain(hg_json_scanner *scanner, const uint8_t *text, size_t length) {
     if (scanner == nullptr || length > hg_json_longest_text) return {0, HG_JSON_LACKS_VALUE};
     return scanner->complain(text, length);
 }

@@ -34,7 +34,7 @@ import Testing
             loop.betweenTurns(helper)
             loop.later(turns: 3) { loop.stop() }
         }
-        #expect(helper.asked == 1)
+        #expect(helper.requested == 1)
     }
 
     @Test("A closed loop still runs requested work between turns")
@@ -148,13 +148,13 @@ private final class Helper: LoopHelper, @unchecked Sendable {
     var work: (() -> Void)?
     var whenEnded: (Bool) -> Void = { _ in }
     var whenChanged: () -> Bool = { false }
-    private(set) var asked = 0
+    private(set) var requested = 0
     /// True if the loop's own thread finished the work before a takeover; nil while the work is unfinished.
     let ended = Guarded<Bool?>(nil)
     let changed = Guarded(0)
 
     func turnEnded() -> (() -> Void)? {
-        asked += 1
+        requested += 1
         return work
     }
 

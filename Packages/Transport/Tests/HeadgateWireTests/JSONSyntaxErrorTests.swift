@@ -4,7 +4,7 @@ import HeadgateWire
 import Testing
 
 @Suite("Positions of JSON errors")
-struct JSONComplaintTests {
+struct JSONSyntaxErrorTests {
     @Test(
         "The first error is reported, whatever follows it",
         arguments: [
@@ -16,9 +16,9 @@ struct JSONComplaintTests {
             ("[}", 1, "expected a value"), ("{]", 1, "expected a name"), ("[\"\\u00", 6, "a string has no"),
         ])
     func positions(text: String, offset: Int, message: String) {
-        let complaint = JSONSyntaxError(about: Array(text.utf8))
-        #expect(complaint.offset == offset)
-        #expect(complaint.message.hasPrefix(message), "\(complaint.message)")
+        let problem = JSONSyntaxError(about: Array(text.utf8))
+        #expect(problem.offset == offset)
+        #expect(problem.message.hasPrefix(message), "\(problem.message)")
     }
 
     @Test("In random texts the part before the error could be the beginning of JSON", arguments: Seeds.first(5))
@@ -32,12 +32,12 @@ struct JSONComplaintTests {
                 text[Int(random.next(upperBound: UInt(text.count)))] = spare.randomElement(using: &random) ?? 0
             }
             guard (try? DataItem(parsing: text)) == nil else { continue }
-            let complaint = JSONSyntaxError(about: text)
-            let before = Array(text.prefix(complaint.offset))
+            let problem = JSONSyntaxError(about: text)
+            let before = Array(text.prefix(problem.offset))
             // The text before the error must be valid JSON, or invalid only because it ends too early.
             let isFine =
                 (try? DataItem(parsing: before)) != nil || JSONSyntaxError(about: before).offset == before.count
-            #expect(isFine, "\(complaint) in \(String(decoding: text, as: UTF8.self))")
+            #expect(isFine, "\(problem) in \(String(decoding: text, as: UTF8.self))")
         }
     }
 

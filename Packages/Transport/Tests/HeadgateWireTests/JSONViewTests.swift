@@ -123,13 +123,13 @@ struct JSONViewTests {
             (#""\ud800\n""#, "\u{FFFD}\n"), (#""\ud800\u0041""#, "\u{FFFD}A"), (#""\udbff\udfff""#, "\u{10FFFF}"),
             (#""\u0000""#, "\0"),
         ])
-    func unescapes(source: String, meant: String) throws {
+    func unescapes(source: String, expected: String) throws {
         try GuardedText(source).scan { view throws in
-            #expect(view.string == meant)
+            #expect(view.string == expected)
             #expect((view.contents == nil) == source.contains("\\"))
             var bytes: [UInt8] = [0x21]
             view.appendUnescaped(to: &bytes)
-            #expect(bytes == [0x21] + Array(meant.utf8))
+            #expect(bytes == [0x21] + Array(expected.utf8))
         }
     }
 

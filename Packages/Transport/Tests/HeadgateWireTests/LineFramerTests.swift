@@ -98,7 +98,7 @@ struct LineFramerTests {
             for index in 0...pieces.count {
                 if index == pieces.count { framer.finish() }
                 (index < pieces.count ? pieces[index] : []).withUnsafeBytes { chunk in
-                    framer.lend(chunk)
+                    framer.borrow(chunk)
                     var isOver = false
                     while !isOver {
                         let ahead = framer.peek().map { String(decoding: $0, as: UTF8.self) }
@@ -124,21 +124,21 @@ struct LineFramerTests {
         let piece = [UInt8](repeating: 0x61, count: 50_000)
         for _ in 1...4 {
             piece.withUnsafeBytes { chunk in
-                framer.lend(chunk)
+                framer.borrow(chunk)
                 #expect(length(of: framer.next()) == nil)
                 framer.keepRest()
             }
         }
         #expect(framer.keptCapacity >= 200_000)
         Array("\nb".utf8).withUnsafeBytes { chunk in
-            framer.lend(chunk)
+            framer.borrow(chunk)
             #expect(length(of: framer.next()) == 200_000)
             framer.keepRest()
         }
         // The beginning of the next line may follow a long line. The memory is then released with that next line.
         #expect(framer.waitingBytes == 1)
         Array("\n".utf8).withUnsafeBytes { chunk in
-            framer.lend(chunk)
+            framer.borrow(chunk)
             #expect(length(of: framer.next()) == 1)
             framer.keepRest()
         }
@@ -152,7 +152,7 @@ struct LineFramerTests {
         var reports: [Int] = []
         for round in 0..<1_000 {
             piece.withUnsafeBytes { chunk in
-                framer.lend(chunk)
+                framer.borrow(chunk)
                 if case .tooLong? = framer.next() { reports.append(round) }
                 framer.keepRest()
             }
@@ -166,7 +166,7 @@ struct LineFramerTests {
         let stream = Array("first\nsecond\nthird".utf8)
         stream.withUnsafeBytes { chunk in
             var framer = LineFramer(maxLineBytes: 100)
-            framer.lend(chunk)
+            framer.borrow(chunk)
             #expect(address(framer.next()) == chunk.baseAddress)
             #expect(address(framer.next()) == chunk.baseAddress.map { $0 + 6 })
             #expect(address(framer.next()) == nil)
@@ -227,7 +227,7 @@ struct LineFramerTests {
         var lines: [String] = []
         for (index, piece) in pieces.enumerated() {
             GuardedText(piece).read { chunk in
-                framer.lend(chunk)
+                framer.borrow(chunk)
                 take(linesOf(index), from: &framer, into: &lines)
                 framer.keepRest()
             }

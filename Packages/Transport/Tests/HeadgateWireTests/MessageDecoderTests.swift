@@ -7,7 +7,7 @@ import Testing
 @Suite("Decoding lines as messages")
 struct MessageDecoderTests {
     /// Lines and a short description of each message: kind, id, method or code, params.
-    static let lines: [(line: String, meant: String)] = [
+    static let lines: [(line: String, expected: String)] = [
         (#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#, "request 1 ping -"),
         (
             #"{"jsonrpc":"2.0","id":"a\n","method":"track","params":{"event":"x"}}"#,
@@ -67,8 +67,8 @@ struct MessageDecoderTests {
     ]
 
     @Test("Protocol, Framing: every line decodes to the expected message", arguments: lines)
-    func decodes(line: String, meant: String) {
-        #expect(decoded(line.utf8) == meant)
+    func decodes(line: String, expected: String) {
+        #expect(decoded(line.utf8) == expected)
     }
 
     @Test("Protocol, Framing: nesting that is too deep is the error limit with id null")

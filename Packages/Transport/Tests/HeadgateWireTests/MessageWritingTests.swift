@@ -85,7 +85,7 @@ struct MessageWritingTests {
     @Test("Protocol, Errors: the message of every reason", arguments: ErrorReason.allCases)
     func reasons(reason: ErrorReason) throws {
         let text = write { $0.errorAnswer(id: nil, error: RPCError(reason)) }
-        let message = reason.usualMessage
+        let message = reason.defaultMessage
         #expect(
             text
                 == #"{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"\#(message)","data":{"reason":"\#(reason.rawValue)"}}}"#

@@ -46,13 +46,13 @@ struct ParameterTests {
     @Test("A missing optional field is nil or its default, which equals the documented default")
     func leftOut() throws {
         #expect(try read(Field(optional: "absent", .string)) == nil)
-        #expect(try read(Field(optional: "absent", usually: true)))
-        #expect(try read(Field(optional: "count", .integer, usually: 7)) == 3)
-        try expectUsual(Field(optional: "absent", usually: true), .bool)
-        try expectUsual(Field(optional: "absent", .integer, usually: 7), .integer)
-        try expectUsual(Field(optional: "absent", usually: Door.open), .word)
-        try expectUsual(
-            Field(optional: "absent", .milliseconds(atLeast: 0), usually: .seconds(2)), .milliseconds(atLeast: 0))
+        #expect(try read(Field(optional: "absent", default: true)))
+        #expect(try read(Field(optional: "count", .integer, default: 7)) == 3)
+        try expectDefault(Field(optional: "absent", default: true), .bool)
+        try expectDefault(Field(optional: "absent", .integer, default: 7), .integer)
+        try expectDefault(Field(optional: "absent", default: Door.open), .word)
+        try expectDefault(
+            Field(optional: "absent", .milliseconds(atLeast: 0), default: .seconds(2)), .milliseconds(atLeast: 0))
     }
 
     @Test("Protocol, Framing: missing and wrong params are reported with their path")
@@ -60,14 +60,14 @@ struct ParameterTests {
         #expect(fault(Field("absent", .string)) == "absent: is missing")
         #expect(fault(Field("count", .string)) == "count: must be a string")
         #expect(fault(Field("id", .string(3...9))) == "id: must have 3 to 9 bytes")
-        #expect(fault(Field("id", .string(1...9, complaint: { "\($0)?" }))) == "id: d1?")
+        #expect(fault(Field("id", .string(1...9, problem: { "\($0)?" }))) == "id: d1?")
         #expect(fault(Field("ratio", .integer)) == "ratio: must be a whole number")
         #expect(fault(Field("count", .integer(4...9))) == "count: must be a whole number from 4 to 9")
         #expect(fault(Field("count", .integer(4...))) == "count: must be a whole number, at least 4")
         #expect(
             fault(Field("long", .milliseconds(atLeast: 1))) == "long: must be a whole number from 1 to 86400000")
         #expect(fault(Field(optional: "nothing", .string)) == "nothing: must be a string")
-        #expect(fault(Field(optional: "nothing", usually: true)) == "nothing: must be true or false")
+        #expect(fault(Field(optional: "nothing", default: true)) == "nothing: must be true or false")
         #expect(fault(Field("id", Shape<Door>.word)) == #"id: must be one of "open", "closed""#)
         #expect(fault(Field("on", .object)) == "on: must be an object")
         #expect(fault(Field("id", .array(of: .string))) == "id: must be an array")
@@ -106,10 +106,10 @@ struct ParameterTests {
     }
 
     /// Checks that a missing field has the same value as its documented default.
-    private func expectUsual<Value: Equatable>(_ field: Field<Value>, _ shape: Shape<Value>) throws {
-        let usual = try #require(field.member.usual)
+    private func expectDefault<Value: Equatable>(_ field: Field<Value>, _ shape: Shape<Value>) throws {
+        let defaultValue = try #require(field.member.defaultValue)
         var writer = JSONWriter()
-        writer.item(usual)
+        writer.item(defaultValue)
         var reported: Value?
         try GuardedText(writer.text).scan { reported = try shape.read($0) }
         #expect(try read(field) == reported)

@@ -10,9 +10,9 @@ struct Calls {
 
     func answerAll() async throws {
         while let line = readLine() {
-            let asked = try Self.object(line)
-            guard let method = asked.get(key: "method", as: String.self) else { throw UsageError("no method") }
-            let arguments = Parameters(object: asked.get(key: "arguments") ?? [:])
+            let requested = try Self.object(line)
+            guard let method = requested.get(key: "method", as: String.self) else { throw UsageError("no method") }
+            let arguments = Parameters(object: requested.get(key: "arguments") ?? [:])
             do {
                 Output.put(["result": .object(try await call(method, arguments))])
             } catch let error as ClientError {

@@ -88,7 +88,7 @@ struct UsageError: Error {
 struct ProgramWords {
     private(set) var verb = ""
     private(set) var operands: [String] = []
-    private(set) var socketPath = SocketPath.usual
+    private(set) var socketPath = SocketPath.default
     private(set) var namespace: String?
     var options = ClientOptions()
     /// The time limit of each call.

@@ -4,7 +4,7 @@ import Synchronization
 
 /// Serves boards, works for dispatchers and watches topics until the input ends.
 struct Handling {
-    private struct Asked: Error {}
+    private struct Requested: Error {}
 
     /// An error with a very long description.
     private struct Long: Error, CustomStringConvertible {
@@ -74,7 +74,7 @@ struct Handling {
     private func run(_ activation: BoardActivation) async throws -> BoardOutcome {
         switch activation.input {
         case "refuse": return .refused
-        case "fail", "leave", "cancel", "mute", "wrong": throw Asked()
+        case "fail", "leave", "cancel", "mute", "wrong": throw Requested()
         case "long": throw Long()
         case "wait":
             Output.put(["runs": .string(activation.board)])
@@ -93,7 +93,7 @@ struct Handling {
         let names = Set(events.map(\.name))
         if names.contains("wait") { await gate.wait() }
         if names.contains("long") { throw Long() }
-        if !names.isDisjoint(with: ["fail", "leave", "cancel", "mute", "wrong"]) { throw Asked() }
+        if !names.isDisjoint(with: ["fail", "leave", "cancel", "mute", "wrong"]) { throw Requested() }
         if names.contains("retry_once"), batch.attempt > 1 { return [:] }
         let outcomes: [String: DeliveredEventOutcome] = ["dead": .dead, "retry": .retry, "retry_once": .retry]
         return Dictionary(events.compactMap { event in outcomes[event.name].map { (event.id, $0) } }) { $1 }

@@ -51,11 +51,11 @@ final class KafkaCluster {
 
     /// Settings of a dispatcher that produces to this cluster, with short waits after failures.
     func dispatcher(_ more: JSON = [:]) -> JSON {
-        let usual: JSON = [
+        let defaults: JSON = [
             "kind": "kafka", "brokers": .array(brokers.map { .string($0) }), "topic": "shop", "timeout_ms": 10_000,
             "backoff": ["base_ms": 20, "cap_ms": 100], "annotate_queued": false,
         ]
-        return usual.merging(more)
+        return defaults.merging(more)
     }
 
     /// Waits until the topic has at least `count` messages, and returns all of them, in order within each partition.

@@ -43,11 +43,11 @@ final class StrictBroker {
 
     /// Settings of a dispatcher that produces to this broker, with short waits after failures.
     func dispatcher(_ more: JSON = [:]) -> JSON {
-        let usual: JSON = [
+        let defaults: JSON = [
             "kind": "kafka", "brokers": [.string(address)], "topic": "shop", "timeout_ms": 10_000,
             "backoff": ["base_ms": 20, "cap_ms": 100], "annotate_queued": false,
         ]
-        return usual.merging(more)
+        return defaults.merging(more)
     }
 
     private func line(_ number: Int) async throws -> String {

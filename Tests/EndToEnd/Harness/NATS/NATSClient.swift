@@ -147,8 +147,8 @@ struct StoredMessage {
 extension NATSClient {
     /// Creates a stream.
     func createStream(_ name: String = "EVENTS", _ more: JSON = [:]) throws {
-        let usual: JSON = ["name": .string(name), "subjects": ["shop.>"], "storage": "file", "num_replicas": 1]
-        let answer = try request("$JS.API.STREAM.CREATE.\(name)", usual.merging(more).description)
+        let defaults: JSON = ["name": .string(name), "subjects": ["shop.>"], "storage": "file", "num_replicas": 1]
+        let answer = try request("$JS.API.STREAM.CREATE.\(name)", defaults.merging(more).description)
         guard answer["error"] == .null else { throw NeverHappened("the stream \(name)", details: "\(answer)") }
     }
 

@@ -61,11 +61,11 @@ final class NATSNode {
 
     /// Settings of a dispatcher that publishes to this node, with short waits after failures.
     func dispatcher(_ more: JSON = [:]) -> JSON {
-        let usual: JSON = [
+        let defaults: JSON = [
             "kind": "nats", "servers": [.string(url)], "subject": "shop.events", "stream": "EVENTS",
             "backoff": ["base_ms": 20, "cap_ms": 100], "annotate_queued": false,
         ]
-        return usual.merging(more)
+        return defaults.merging(more)
     }
 }
 

@@ -29,7 +29,7 @@ enum FramerTarget {
             // The memory is overwritten afterwards, as a connection's buffer is.
             let lent = UnsafeMutableRawBufferPointer(rebasing: buffer[..<piece.count])
             lent.copyBytes(from: piece)
-            framer.lend(UnsafeRawBufferPointer(lent))
+            framer.borrow(UnsafeRawBufferPointer(lent))
             take(step % 3, from: &framer, into: &lines)
             framer.keepRest()
             lent.initializeMemory(as: UInt8.self, repeating: UInt8(ascii: "!"))

@@ -13,9 +13,9 @@ enum HTTPTarget {
         guard input.count > 0 else { return -1 }
         let target = HTTPRequest.Target(url: "http://127.0.0.1:1/")
         let handle = HTTPHandle(to: target, userAgent: "fuzz", noProxy: "*", sockets: OpenSockets())
-        let (outcome, mayGoOn) = outcome(of: input, by: handle)
+        let (outcome, mayProceed) = outcome(of: input, by: handle)
         inspect(outcome, of: Array(input))
-        guard mayGoOn else { return 0 }
+        guard mayProceed else { return 0 }
         handle.rest()
         let again = self.outcome(of: input, by: handle)
         precondition(again.outcome == outcome, "not the same once more: \(outcome), then \(again)")
@@ -27,7 +27,7 @@ enum HTTPTarget {
     /// - Returns: The outcome of a request, and true if the handle may be used again.
     private static func outcome(
         of input: UnsafeRawBufferPointer, by handle: HTTPHandle
-    ) -> (outcome: HTTPOutcome, mayGoOn: Bool) {
+    ) -> (outcome: HTTPOutcome, mayProceed: Bool) {
         let request = HTTPRequest(
             target: handle.target, body: Array("[]".utf8), answerHeaders: ["Retry-After", "ETag"], answerLimit: limit)
         let transfer = HTTPTransfer(request, by: handle) { _ in }

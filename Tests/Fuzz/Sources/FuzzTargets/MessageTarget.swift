@@ -50,7 +50,7 @@ enum MessageTarget {
     private static func read(_ params: JSONView?) {
         _ = try? Field("id", .string(1...8)).read(params)
         _ = try? Field(optional: "timeout_ms", .milliseconds(atLeast: 0)).read(params)
-        _ = try? Field(optional: "wait", usually: false).read(params)
+        _ = try? Field(optional: "wait", default: false).read(params)
         _ = try? Field(optional: "state", Shape<State>.word).read(params)
         _ = try? Field(optional: "input", .any).read(params)
         _ = try? Field(optional: "data", .object).read(params)

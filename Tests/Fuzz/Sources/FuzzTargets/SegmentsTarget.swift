@@ -58,7 +58,9 @@ enum SegmentsTarget {
         let rest = [UInt8](repeating: 0, count: size - LogHeader.size - frames.bytes.count)
         do throws(DiskFault) {
             let file = try options.disk.open(path, creating: true)
-            try (header.bytes + frames.bytes + rest).lend { (bytes) throws(DiskFault) in try file.write(bytes, at: 0) }
+            try (header.bytes + frames.bytes + rest).withRawBytes { (bytes) throws(DiskFault) in
+                try file.write(bytes, at: 0)
+            }
         } catch {
             preconditionFailure("a disk in memory fails: \(error.code)")
         }

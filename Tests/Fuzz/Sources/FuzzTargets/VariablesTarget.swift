@@ -44,7 +44,7 @@ enum VariablesTarget {
     }
 
     private static func paths(_ environment: [String: String]) {
-        let own = SocketPath.usual({ environment[$0] }, isThere: { _ in true })
+        let own = SocketPath.default({ environment[$0] }, isThere: { _ in true })
         precondition(!own.isEmpty && (own.hasPrefix("/") || own == environment["HEADGATE_SOCKET"]))
         let paths = try? DaemonPaths.find(
             options: DaemonOptions(), settings: settings, environment: environment, userID: 1000)

@@ -44,7 +44,7 @@ public final class Client implements AutoCloseable {
     private final Thread end = new Thread(this::endWithProgram, "headgate end");
     private volatile boolean isAtEnd;
 
-    /** Makes a client with the usual options. The name and the version are the program's: the events' {@code context.client}. */
+    /** Makes a client with the default options. The name and the version are the program's: the events' {@code context.client}. */
     public Client(String name, String version) {
         this(name, version, new Options());
     }
@@ -84,11 +84,11 @@ public final class Client implements AutoCloseable {
      * Returns the path of the daemon's socket if the program names none: $HEADGATE_SOCKET, else below $XDG_RUNTIME_DIR if the daemon's folder
      * is there, else below /run. An empty variable counts as not set, and so does a relative XDG_RUNTIME_DIR.
      */
-    public static String usualSocket() {
-        return usualSocket(System::getenv);
+    public static String defaultSocket() {
+        return defaultSocket(System::getenv);
     }
 
-    static String usualSocket(UnaryOperator<String> environment) {
+    static String defaultSocket(UnaryOperator<String> environment) {
         String given = environment.apply("HEADGATE_SOCKET");
         if (given != null && !given.isEmpty()) {
             return given;

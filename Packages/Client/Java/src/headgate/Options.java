@@ -19,7 +19,7 @@ public final class Options {
     BiConsumer<String, HeadgateException> onState = (state, error) -> {};
     Consumer<String> log = text -> System.getLogger("headgate").log(System.Logger.Level.WARNING, text);
 
-    /** Sets the daemon's socket. Null looks in the usual places ({@link Client#usualSocket}). */
+    /** Sets the daemon's socket. Null looks in the default places ({@link Client#defaultSocket}). */
     public Options socketPath(String path) {
         socketPath = path;
         return this;
@@ -94,7 +94,7 @@ public final class Options {
 
     Options copy() {
         Options copy = new Options();
-        copy.socketPath = socketPath == null ? Client.usualSocket() : socketPath;
+        copy.socketPath = socketPath == null ? Client.defaultSocket() : socketPath;
         copy.namespace = namespace;
         copy.connectTimeout = connectTimeout;
         copy.reconnectTimeout = reconnectTimeout;

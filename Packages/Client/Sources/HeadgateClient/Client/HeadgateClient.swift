@@ -42,7 +42,7 @@ public actor HeadgateClient {
         socketPath: String? = nil, name: String, version: String, namespace: String? = nil,
         options: ClientOptions = ClientOptions()
     ) throws(ClientError) {
-        self.socketPath = socketPath ?? SocketPath.usual
+        self.socketPath = socketPath ?? SocketPath.default
         identity = ClientIdentity(name: name, version: version, namespace: namespace)
         self.options = options
         coder = options.coder

@@ -34,7 +34,7 @@ public struct DataCoder: Sendable {
 
     /// The default nesting limit of an event's data. The daemon accepts 64 levels (`max_depth`), of which the message
     /// around the data needs up to four.
-    public static let usualDepth = 60
+    public static let defaultDepth = 60
 
     /// The rule for the names of properties.
     public var keys: KeyNaming
@@ -46,7 +46,7 @@ public struct DataCoder: Sendable {
     public var userInfo: [CodingUserInfoKey: any Sendable]
 
     public init(
-        keys: KeyNaming = .asGiven, dates: DateForm = .rfc3339, maxDepth: Int = DataCoder.usualDepth,
+        keys: KeyNaming = .asGiven, dates: DateForm = .rfc3339, maxDepth: Int = DataCoder.defaultDepth,
         userInfo: [CodingUserInfoKey: any Sendable] = [:]
     ) {
         self.keys = keys
@@ -169,7 +169,7 @@ enum SuperKey: String, CodingKey {
 }
 
 extension EncodingError {
-    static func no(_ complaint: String, _ value: Any, at path: [any CodingKey]) -> EncodingError {
-        .invalidValue(value, Context(codingPath: path, debugDescription: complaint))
+    static func no(_ problem: String, _ value: Any, at path: [any CodingKey]) -> EncodingError {
+        .invalidValue(value, Context(codingPath: path, debugDescription: problem))
     }
 }

@@ -76,8 +76,8 @@ struct ItemDecoder: Decoder {
 
     // MARK: Errors
 
-    func corrupted(_ complaint: String) -> DecodingError {
-        .dataCorrupted(DecodingError.Context(codingPath: codingPath, debugDescription: complaint))
+    func corrupted(_ problem: String) -> DecodingError {
+        .dataCorrupted(DecodingError.Context(codingPath: codingPath, debugDescription: problem))
     }
 
     func mismatch(_ type: Any.Type) -> DecodingError {

@@ -63,7 +63,7 @@ public final class ClientConnection {
 
     /// Creates a connection, which is made at the first call.
     public convenience init(
-        to socketPath: String = SocketPath.usual, as identity: ClientIdentity,
+        to socketPath: String = SocketPath.default, as identity: ClientIdentity,
         options: ClientOptions = ClientOptions(),
         on loop: EventLoop
     ) {
@@ -411,9 +411,9 @@ extension ClientConnection: LinkObserver {
         guard !isEnding else { return }
         machine.requestCame()
         let method = request.method.string ?? ""
-        let asked = DaemonRequest(id: Array(request.id.raw), on: link, of: self)
-        guard let serve = services[method] else { return asked.fail(.methodNotFound(method)) }
-        serve(request.params, asked)
+        let requested = DaemonRequest(id: Array(request.id.raw), on: link, of: self)
+        guard let serve = services[method] else { return requested.fail(.methodNotFound(method)) }
+        serve(request.params, requested)
     }
 
     private func take(_ notification: IncomingMessage.Notification, _ now: Int64) {

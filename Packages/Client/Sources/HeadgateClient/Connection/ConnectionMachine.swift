@@ -231,8 +231,8 @@ extension ConnectionMachine {
     }
 
     /// Returns the reason why a call that was never written ends: there is no connection, or no room on it.
-    func lateness(orElse usual: ClientError = .noRoom) -> ClientError {
-        phase == .open || phase == .draining ? .noRoom : lastFailure ?? usual
+    func lateness(orElse fallback: ClientError = .noRoom) -> ClientError {
+        phase == .open || phase == .draining ? .noRoom : lastFailure ?? fallback
     }
 
     /// Closes the machine for the program. Every call ends with `closed`.

@@ -56,7 +56,7 @@ final class Link {
 
     /// Takes input, which has readable bytes behind it as ``ConnectionHandler`` says.
     func took(_ bytes: UnsafeRawBufferPointer) {
-        framer.lend(bytes)
+        framer.borrow(bytes)
         while observer != nil, let line = framer.next() { take(line) }
         framer.keepRest()
     }

@@ -56,7 +56,7 @@ public struct EventText: Sendable {
     /// True if the text has a name, which is a string. A text without one is never an event.
     public let hasName: Bool
     /// The id for a text without one; nil has the client generate one.
-    public private(set) var usualID: String?
+    public private(set) var generatedID: String?
 
     /// The reason why a text is no event.
     public enum Fault: Error, Sendable, Equatable {
@@ -91,14 +91,14 @@ public struct EventText: Sendable {
     /// Checks a text of one line, and gives it this id if it has none. The same id can be sent again after a restart.
     public init(_ line: [UInt8], id: String, scanner: JSONScanner) throws(Fault) {
         try self.init(line, scanner: scanner)
-        usualID = id
+        generatedID = id
     }
 
     /// Writes the text with its own id, else with its usual id, else with a generated one.
     func write(into writer: inout JSONWriter, id: () -> String) {
         guard !hasID else { return writer.raw(json) }
         writer.raw(#"{"id":"#)
-        writer.string(usualID ?? id())
+        writer.string(generatedID ?? id())
         if hasMembers { writer.raw(",") }
         writer.raw(Array(json.dropFirst()))
     }

@@ -31,7 +31,7 @@ final class LineSender {
     /// The events that the daemon refused for now, by line number.
     private var refused: [Int: EventText] = [:]
     private var retry: LoopTimer?
-    private var complaints = MessageThrottle()
+    private var throttle = MessageThrottle()
     /// The number of consecutive attempts to send the refused events.
     private var tries = 0
 
@@ -158,7 +158,7 @@ final class LineSender {
             if printsAnswers { try terminal.write(json: result.item.json + "\n") }
         } catch ClientError.refused(let error) where error.lineDecision == .goesAgain {
             refused[line] = event
-            if complaints.isNews(error.message) {
+            if throttle.isNews(error.message) {
                 terminal.printError("line \(line): \(error.message); retrying such lines until they are stored")
             }
         } catch ClientError.refused(let error) {

@@ -15,8 +15,8 @@ extension Command {
             daemon ends (trace.remember in its configuration). The exit code is 1 for an event that is not found.
             """
     ) { invocation in
-        let asked = invocation.arguments.value(namespace) ?? "*"
-        let params: DataObject = ["id": .string(invocation.arguments.operands[0]), "namespace": .string(asked)]
+        let requested = invocation.arguments.value(namespace) ?? "*"
+        let params: DataObject = ["id": .string(invocation.arguments.operands[0]), "namespace": .string(requested)]
         let answers = try invocation.ask([
             Question(method: "event.trace", params: params), Question(method: "barrier.list"),
             Question(method: "dispatcher.list"),

@@ -18,7 +18,7 @@ extension Command {
     ) { invocation in
         let topics = try topics(invocation.arguments.operands)
         if let terminal = invocation.terminal.screen, !invocation.arguments.has(json) {
-            return try WatchView(invocation, topics: topics.isEmpty ? WatchView.usual : topics, on: terminal).run()
+            return try WatchView(invocation, topics: topics.isEmpty ? WatchView.default : topics, on: terminal).run()
         }
         return try WatchLines(invocation, topics: topics.isEmpty ? nil : topics).run()
     }
@@ -42,12 +42,12 @@ private final class WatchLines {
     private let topics: [WatchTopic]?
     private let loop: EventLoop
     private let connection: ClientConnection
-    private lazy var patrol = LoopTimer(on: loop) { [weak self] in self?.checkReaders() }
+    private lazy var check = LoopTimer(on: loop) { [weak self] in self?.checkReaders() }
     private var isOver = false
     private var fault: (any Error)?
 
     /// The time between two checks for a reader of the output. Without notifications nothing else would find out.
-    private static let patrolInterval = Duration.seconds(1)
+    private static let checkInterval = Duration.seconds(1)
 
     /// - Parameter topics: the topics to watch, or nil for all.
     init(_ invocation: Invocation, topics: [WatchTopic]?) throws {
@@ -60,7 +60,7 @@ private final class WatchLines {
     /// Runs until the output has no reader, or the daemon refuses.
     func run() throws -> ExitCode {
         connection.watch(topics) { [self] in take($0) }
-        patrol.arm(after: WatchLines.patrolInterval)
+        check.arm(after: WatchLines.checkInterval)
         loop.run()
         if let fault { throw fault }
         return .success
@@ -88,7 +88,7 @@ private final class WatchLines {
 
     private func checkReaders() {
         guard terminal.hasReaders else { return stop(nil) }
-        patrol.arm(after: WatchLines.patrolInterval)
+        check.arm(after: WatchLines.checkInterval)
     }
 
     private func stop(_ fault: (any Error)?) {

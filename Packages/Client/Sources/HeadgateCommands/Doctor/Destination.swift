@@ -37,8 +37,8 @@ extension Destination {
             guard let dispatcher = value.get(as: DataObject.self) else { return [] }
             switch dispatcher.get(key: "kind", as: String.self) {
             case "http", "otlp": return http(id, dispatcher).map { [$0] } ?? []
-            case "nats": return servers(id, dispatcher, "servers", usualPort: 4222)
-            case "kafka": return servers(id, dispatcher, "brokers", usualPort: 9092)
+            case "nats": return servers(id, dispatcher, "servers", defaultPort: 4222)
+            case "kafka": return servers(id, dispatcher, "brokers", defaultPort: 9092)
             default: return []
             }
         }
@@ -77,7 +77,7 @@ extension Destination {
 
     /// Returns the NATS servers or Kafka brokers of a dispatcher. The test only connects to them.
     private static func servers(
-        _ id: String, _ settings: DataObject, _ key: String, usualPort: Int
+        _ id: String, _ settings: DataObject, _ key: String, defaultPort: Int
     ) -> [Destination] {
         let servers: [String] =
             settings.get(key: key) ?? settings.get(key: key, as: String.self).map { [$0] } ?? []
@@ -87,7 +87,7 @@ extension Destination {
             // The colons of an IPv6 address are in brackets.
             let hasPort = host[(host.lastIndex(of: "]") ?? host.startIndex)...].contains(":")
             return Destination(
-                dispatcher: id, url: "http://" + host + (hasPort ? "" : ":\(usualPort)"), isAddress: true)
+                dispatcher: id, url: "http://" + host + (hasPort ? "" : ":\(defaultPort)"), isAddress: true)
         }
     }
 

@@ -40,17 +40,17 @@ extension Command {
 private struct Doctor {
     private let invocation: Invocation
     private let file: String
-    private let isFileAsked: Bool
+    private let isFileGiven: Bool
     private let sends: Bool
 
     /// The path of the configuration in the package.
-    private static let usualFile = "/etc/headgate/headgate.json"
+    private static let defaultFile = "/etc/headgate/headgate.json"
     private static let timeLimit: Int = 5_000
 
     init(_ invocation: Invocation, file: String?, sends: Bool) {
         self.invocation = invocation
-        self.file = file ?? Doctor.usualFile
-        isFileAsked = file != nil
+        self.file = file ?? Doctor.defaultFile
+        isFileGiven = file != nil
         self.sends = sends
     }
 
@@ -94,12 +94,12 @@ private struct Doctor {
     /// the settings in force, if the daemon returned them.
     /// - Parameter inForce: the settings in force, or nil.
     private func settings(_ inForce: DataObject?) -> (DataObject, [Finding]) {
-        if let inForce, !isFileAsked { return (inForce, []) }
+        if let inForce, !isFileGiven { return (inForce, []) }
         guard let text = TextFile.bytes(of: file) else {
             let words = "no readable configuration at \(file)"
             return (
                 inForce ?? [:],
-                isFileAsked
+                isFileGiven
                     ? [.wrong("settings", words, "give another path: --config FILE")] : [.unknown("settings", words)]
             )
         }

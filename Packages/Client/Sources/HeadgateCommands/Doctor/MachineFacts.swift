@@ -53,7 +53,7 @@ struct RunningDaemon {
 }
 
 extension MachineFacts {
-    private static let usualConnections = 4_096
+    private static let defaultConnections = 4_096
 
     static func ofMachine(_ daemon: RunningDaemon?, _ settings: DataObject) -> MachineFacts {
         let limits = settings.get(key: "limits", as: DataObject.self)
@@ -62,7 +62,7 @@ extension MachineFacts {
         gettimeofday(&time, nil)
         return MachineFacts(
             disk: directory.flatMap(Disk.init(ofMachine:)), descriptors: daemon?.descriptors,
-            connections: limits?.get(key: "max_connections") ?? usualConnections, isClockKept: isClockKept,
+            connections: limits?.get(key: "max_connections") ?? defaultConnections, isClockKept: isClockKept,
             year: CivilDate(daysSince1970: time.tv_sec / 86_400).year, freeMemory: freeMemory)
     }
 

@@ -24,7 +24,7 @@ struct FollowDirectory {
     }
 
     /// Returns the path of the state of a followed file by this process's environment, and makes its directory.
-    static func usualState(of file: String) throws(FollowFault) -> String {
+    static func defaultState(of file: String) throws(FollowFault) -> String {
         var environment: [String: String] = [:]
         for name in ["STATE_DIRECTORY", "XDG_STATE_HOME", "HOME"] {
             environment[name] = getenv(name).map { String(cString: $0) }

@@ -40,7 +40,7 @@ final class Follower {
     /// True while the follower waits for a fault to pass, such as a full disk.
     private var isHeld = false
     private var renamed = RenamedFile()
-    private var complaints = MessageThrottle()
+    private var throttle = MessageThrottle()
     /// The number of consecutive failed attempts.
     private var tries = 0
     private var ids = UUIDv7()
@@ -67,7 +67,7 @@ final class Follower {
         whenEnded: @escaping ((any Error)?) -> Void
     ) throws {
         (name, self.path, self.format, self.loop, self.whenEnded) = (path, path, format, loop, whenEnded)
-        self.state = FollowState(path: try state ?? FollowDirectory.usualState(of: FollowDirectory.absolute(path)))
+        self.state = FollowState(path: try state ?? FollowDirectory.defaultState(of: FollowDirectory.absolute(path)))
         terminal = invocation.terminal
         connection = invocation.connection(on: loop, reconnectingFor: nil)
     }
@@ -199,7 +199,7 @@ final class Follower {
         }
         let text = "\(path) was truncated or replaced; following it from its start"
         // A spool may have been emptied by this program, which was killed before it stored the new position.
-        if spool?.isEmpty != true, position.offset > 0, complaints.isNews(text) { terminal.printError(text) }
+        if spool?.isEmpty != true, position.offset > 0, throttle.isNews(text) { terminal.printError(text) }
         try begin(file)
     }
 
@@ -266,7 +266,7 @@ final class Follower {
     }
 
     private func tryAgain(because text: String) {
-        if complaints.isNews(text) { terminal.printError("\(text); retrying") }
+        if throttle.isNews(text) { terminal.printError("\(text); retrying") }
         retry?.arm(after: .seconds(min(Self.longestDelay, 1 << min(tries, 3))))
         tries += 1
     }

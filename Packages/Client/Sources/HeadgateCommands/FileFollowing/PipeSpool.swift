@@ -91,7 +91,7 @@ final class PipeSpool: Sendable {
 
     /// Moves data until the spool is stopped. A failure is reported and repeated, because the data stays in the pipe.
     private static func move(_ source: Guarded<PipeSource>, _ terminal: Terminal) {
-        var complaints = MessageThrottle()
+        var throttle = MessageThrottle()
         while true {
             source.wait { $0.phase == .stopped || $0.phase == .reading && $0.room > 0 }
             guard let pipe = source.withLock({ $0.phase == .stopped ? nil : $0.pipe?.number ?? -1 }) else { return }
@@ -100,7 +100,7 @@ final class PipeSpool: Sendable {
             let isReadable = poll(&state, 1, interval) > 0
             let fault = source.withLock { isReadable ? $0.move() : $0.open() }?.description
             if let fault {
-                if complaints.isNews(fault) { terminal.printError(fault) }
+                if throttle.isNews(fault) { terminal.printError(fault) }
                 poll(nil, 0, interval)
             }
         }

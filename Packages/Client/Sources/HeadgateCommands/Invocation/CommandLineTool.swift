@@ -99,7 +99,7 @@ struct Invocation {
 
     /// The daemon's socket.
     var socketPath: String {
-        arguments.value(.socket) ?? SocketPath.usual
+        arguments.value(.socket) ?? SocketPath.default
     }
 
     /// The present time, for texts about barriers and dispatchers.

@@ -40,7 +40,7 @@ final class JournalFollower {
         self.matches = matches
         terminal = invocation.terminal
         let name = (["journal"] + matches).joined(separator: " ")
-        self.state = FollowState(path: try state ?? FollowDirectory.usualState(of: name))
+        self.state = FollowState(path: try state ?? FollowDirectory.defaultState(of: name))
         loop = try EventLoop()
         (reading, writing) = try JournalFollower.pipe()
         sender = try LineSender(format, of: reading.number, on: loop, timeLimit: nil, invocation)
@@ -59,7 +59,7 @@ final class JournalFollower {
         let start = try startPosition()
         timer = LoopTimer(on: loop) { [self] in timeIsUp() }
         signals = try LoopSignal.ofStops(on: loop) { [self] in stop() }
-        sender.whenSent = { [self] line, event in if let id = event.usualID { cursors.note(id, of: line) } }
+        sender.whenSent = { [self] line, event in if let id = event.generatedID { cursors.note(id, of: line) } }
         sender.whenAnswered = { [self] in if timer?.deadline == nil { timer?.arm(after: Self.interval) } }
         // Only the first line can be the entry at which the run starts.
         var isFirst = true

@@ -36,7 +36,7 @@ final class WatchView {
     func run() throws -> ExitCode {
         signals = try followSignals()
         // Texts about barriers need the dispatchers, and texts about dispatchers need the barriers.
-        let watched = WatchTopic.allCases.filter { WatchView.usual.contains($0) || topics.contains($0) }
+        let watched = WatchTopic.allCases.filter { WatchView.default.contains($0) || topics.contains($0) }
         connection.watch(watched) { [self] in take($0) }
         loop.run()
         signals = []
@@ -46,7 +46,7 @@ final class WatchView {
     }
 
     /// The topics that are shown by default.
-    static let usual = [WatchTopic.dispatchers, .barriers]
+    static let `default` = [WatchTopic.dispatchers, .barriers]
 
     private func take(_ news: WatchNews) {
         guard !isOver else { return }

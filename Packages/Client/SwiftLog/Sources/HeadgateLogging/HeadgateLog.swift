@@ -27,7 +27,7 @@ public final class HeadgateLog: Sendable {
     /// - Throws: ``ClientError/cannotStart(cause:)``.
     public init(
         program: String, version: String, socketPath: String? = nil, event: String = "log",
-        options: ClientOptions = HeadgateLog.usualOptions
+        options: ClientOptions = HeadgateLog.defaultOptions
     ) throws(ClientError) {
         let drops = LogDrops()
         var own = options
@@ -40,7 +40,7 @@ public final class HeadgateLog: Sendable {
     }
 
     /// The usual options, but for the first connection, which is waited for without an end.
-    public static var usualOptions: ClientOptions {
+    public static var defaultOptions: ClientOptions {
         var options = ClientOptions()
         options.connectTimeout = nil
         return options

@@ -24,7 +24,7 @@ import Testing
     }
 
     @Test("B29: a barrier is registered, set and removed as the caller requested")
-    func asAsked() async throws {
+    func asRequested() async throws {
         try await withDaemon { scene in
             let client = try scene.client()
             let barrier = try await client.barrier(

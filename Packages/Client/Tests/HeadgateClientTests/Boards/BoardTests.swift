@@ -145,8 +145,8 @@ import Testing
             let client = try scene.client()
             await scene.daemon.answer("board.activate", with: ["done": true, "output": "x"])
             #expect(try await client.activate("till", input: [1, 2], mainboard: "shop") == .done("x"))
-            let asked: DataObject = ["board": "till", "input": [1, 2], "mainboard": "shop"]
-            #expect(await scene.daemon.record.requests.last?.params == asked)
+            let requested: DataObject = ["board": "till", "input": [1, 2], "mainboard": "shop"]
+            #expect(await scene.daemon.record.requests.last?.params == requested)
             await scene.daemon.answer("board.activate", with: [:])
             await #expect(throws: ClientError.badAnswer("the result of board.activate has no done")) {
                 try await client.activate("till")

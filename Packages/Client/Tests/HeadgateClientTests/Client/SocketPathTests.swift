@@ -11,7 +11,7 @@ import Testing
             ([:], "/run/headgate/headgate.sock"),
         ])
     func paths(variables: [String: String], path: String) {
-        #expect(SocketPath.usual({ variables[$0] }, isThere: { _ in false }) == path)
+        #expect(SocketPath.default({ variables[$0] }, isThere: { _ in false }) == path)
     }
 
     @Test(
@@ -23,6 +23,6 @@ import Testing
         ])
     func machine(folders: [String], path: String) {
         let variables = ["XDG_RUNTIME_DIR": "/run/user/7"]
-        #expect(SocketPath.usual({ variables[$0] }, isThere: folders.contains) == path)
+        #expect(SocketPath.default({ variables[$0] }, isThere: folders.contains) == path)
     }
 }

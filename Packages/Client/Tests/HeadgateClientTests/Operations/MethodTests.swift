@@ -84,8 +84,8 @@ import Testing
 
     @Test("The client has a function for each method of Docs/openrpc.json, and no others")
     func all() {
-        let asked: Set<String> = ["dispatch", "board.run", "board.barrier", "changed", "closing"]
-        #expect(Set(Self.documented.keys).subtracting(asked) == Set(Self.functions.keys))
+        let requested: Set<String> = ["dispatch", "board.run", "board.barrier", "changed", "closing"]
+        #expect(Set(Self.documented.keys).subtracting(requested) == Set(Self.functions.keys))
     }
 
     @Test("Each function calls its method, with params that Docs/openrpc.json has", arguments: functions.keys.sorted())

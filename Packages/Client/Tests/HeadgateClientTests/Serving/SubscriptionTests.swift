@@ -17,9 +17,9 @@ import Testing
             let subscriber = try Subscriber(scene.daemon.path)
             await subscriber.subscribe(to: "jobs", credit: 3, limit: 7)
             #expect(await subscriber.next() == "began")
-            let asked = await scene.daemon.record.requests
-            #expect(asked.map(\.method) == ["dispatcher.subscribe"])
-            #expect(asked[0].params == ["id": "jobs", "credit": 3, "limit": 7])
+            let requested = await scene.daemon.record.requests
+            #expect(requested.map(\.method) == ["dispatcher.subscribe"])
+            #expect(requested[0].params == ["id": "jobs", "credit": 3, "limit": 7])
             for number in 1...3 { await scene.daemon.sendToAll(dispatch(number, "jobs", "x\(number)")) }
             for number in 1...3 {
                 #expect(await subscriber.next() == "batch x\(number) of jobs, attempt 2: a b")

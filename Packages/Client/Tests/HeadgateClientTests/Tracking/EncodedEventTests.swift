@@ -82,7 +82,7 @@ import Testing
 
     @Test("X2: the daemon's scanner accepts data as deep as the coder allows, in every message")
     func depth() throws {
-        let levels = DataCoder.usualDepth - 1
+        let levels = DataCoder.defaultDepth - 1
         let nested = (1..<levels).reduce(DataItem.array([])) { inner, _ in .array([inner]) }
         let event = try OutgoingEvent("deep", ["a": nested])
         #expect(throws: EncodingError.self) { try OutgoingEvent("deep", ["a": [nested]]) }

@@ -16,9 +16,9 @@ import Testing
             let watcher = try Watcher(scene.daemon.path)
             await watcher.watch([.dispatchers, .clients])
             #expect(await watcher.next() == "began")
-            let asked = await scene.daemon.record.requests
-            #expect(asked.map(\.method) == ["watch"])
-            #expect(asked[0].params == ["topics": ["dispatchers", "clients"]])
+            let requested = await scene.daemon.record.requests
+            #expect(requested.map(\.method) == ["watch"])
+            #expect(requested[0].params == ["topics": ["dispatchers", "clients"]])
             for line in [change("w2", 0), #"{"jsonrpc":"2.0","method":"changed"}"#, change("w1", 1), change("w1", 2)] {
                 await scene.daemon.sendToAll(line)
             }

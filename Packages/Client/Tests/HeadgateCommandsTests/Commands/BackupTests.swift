@@ -54,8 +54,8 @@ import Testing
                 #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == ["copy"])
                 let facts = try FileManager.default.attributesOfItem(atPath: path + "/log/000001.log")
                 #expect(facts[.posixPermissions] as? Int == 0o600)
-                let asked = await daemon.record.requests
-                #expect(asked.map { $0.params.get(key: "backup", as: String.self) } == [nil, "b", "b", "b"])
+                let requested = await daemon.record.requests
+                #expect(requested.map { $0.params.get(key: "backup", as: String.self) } == [nil, "b", "b", "b"])
             }
         }
     }

@@ -60,8 +60,8 @@ import Testing
             #expect(!run.output.isEmpty)
             let record = await daemon.record
             // After settings the tool asks for the warnings about them.
-            let asked = record.requests.map(\.method)
-            #expect(asked == [method] || words.first == "config" && asked == [method, "status"])
+            let requested = record.requests.map(\.method)
+            #expect(requested == [method] || words.first == "config" && requested == [method, "status"])
             #expect(record.requests.first?.params == params)
             #expect(record.greetings.first?["client"] == ["name": "headgate", "version": .string(Version.current)])
         }

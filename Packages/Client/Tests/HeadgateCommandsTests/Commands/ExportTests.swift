@@ -25,10 +25,10 @@ import Testing
                 #"{"dead_letter":{"letter":4}}"#,
             ]
             #expect(run.output == lines.map { $0 + "\n" }.joined())
-            let asked = await daemon.record.requests
-            #expect(asked.map(\.method) == ["queue.peek", "queue.peek", "dead_letters.list", "dead_letters.list"])
-            #expect(asked.map { $0.params.get(key: "after", as: Int.self) } == [0, 7, 0, 3])
-            #expect(asked.allSatisfy { $0.params.get(key: "dispatcher") == "collect" })
+            let requested = await daemon.record.requests
+            #expect(requested.map(\.method) == ["queue.peek", "queue.peek", "dead_letters.list", "dead_letters.list"])
+            #expect(requested.map { $0.params.get(key: "after", as: Int.self) } == [0, 7, 0, 3])
+            #expect(requested.allSatisfy { $0.params.get(key: "dispatcher") == "collect" })
         }
     }
 

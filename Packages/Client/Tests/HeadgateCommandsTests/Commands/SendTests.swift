@@ -122,14 +122,14 @@ import Testing
         arguments: [
             ("no json", "not JSON"), ("[]", "not an object"), (#"{"event":"bad"}"#, "the daemon says no"),
         ])
-    func badLine(bad: String, complaint: String) async throws {
+    func badLine(bad: String, problem: String) async throws {
         try await withDaemon { request in
             request.params["event"] == "bad" ? .refuse(RPCError(.eventTooLarge, "the daemon says no")) : .answer
         } _: { daemon in
             let input = "{\"event\":\"x\",\"id\":\"one\"}\n\n\(bad)\n{\"event\":\"x\",\"id\":\"four\"}\n"
             let run = try await ToolRun.run(["send", "--stdin"], on: daemon, input: input)
             #expect(run.exitCode == .failure)
-            #expect(run.errors == "headgate: line 3: \(complaint)\n")
+            #expect(run.errors == "headgate: line 3: \(problem)\n")
             #expect(run.output == "2 events acknowledged, 1 bad line\n")
             #expect(await daemon.record.stored == ["one", "four"])
         }

@@ -86,11 +86,11 @@ import Testing
     }
 
     @Test("A lasting fault is reported once in ten minutes, each fault by itself")
-    func complaints() {
-        var complaints = MessageThrottle()
+    func throttle() {
+        var throttle = MessageThrottle()
         let start = ContinuousClock.now
         let reported = [("full", 0), ("full", 599), ("other", 599), ("full", 600), ("other", 1_198), ("full", 1_199)]
-        let isNews = reported.map { text, seconds in complaints.isNews(text, at: start + .seconds(seconds)) }
+        let isNews = reported.map { text, seconds in throttle.isNews(text, at: start + .seconds(seconds)) }
         #expect(isNews == [true, false, true, true, false, false])
     }
 }

@@ -58,7 +58,7 @@ import Testing
     }
 
     @Test("Complaints have the tool's name on each line, and cannot control the terminal")
-    func complaints() {
+    func throttle() {
         let written = Written()
         let terminal = Terminal(
             input: 0, showsProgress: false, style: Style(isColoured: false), output: { _ in },

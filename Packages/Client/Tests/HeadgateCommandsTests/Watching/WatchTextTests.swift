@@ -30,12 +30,12 @@ import Testing
     }
 
     @Test("B10: the screen has the dispatchers, their last errors and their barriers in words")
-    func usual() {
+    func defaults() {
         var board = board
         board.secondPassed(at: 0)
         board.secondPassed(at: 1_000_000_000)
         #expect(
-            text(WatchView.usual).lines(board, wide) == [
+            text(WatchView.default).lines(board, wide) == [
                 "headgate  /run/s.sock  12:00:00  connected",
                 "",
                 "DISPATCHER  STATE    PENDING  IN FLIGHT  DELIVERED  PER SECOND  NEXT ATTEMPT  BLOCKED BY",

@@ -1,7 +1,7 @@
 /// The options of the console's command line (Protocol, The console).
 struct ConsoleOptions: Equatable, Sendable {
     /// The address on which the console listens.
-    var listen = ListenAddress.usual
+    var listen = ListenAddress.default
     /// The daemon's socket, or nil for the default path.
     var socketPath: String?
     /// The file of the token, or nil to make a token for this start.

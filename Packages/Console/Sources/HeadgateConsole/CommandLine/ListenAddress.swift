@@ -11,7 +11,7 @@ enum ListenAddress: Equatable, Sendable {
     case path(String)
 
     /// The default address.
-    static let usual = ListenAddress.ipv4([127, 0, 0, 1], port: 9_477)
+    static let `default` = ListenAddress.ipv4([127, 0, 0, 1], port: 9_477)
 
     /// The reason why a text is no valid address, as a text for people.
     struct Fault: Error, Equatable {

@@ -33,7 +33,8 @@ final class DaemonLink {
         options.reconnectTimeout = .zero
         options.greetingTimeout = Self.timeLimit
         connection = ClientConnection(
-            to: socketPath ?? SocketPath.usual, as: ClientIdentity(name: "headgate-console", version: Version.current),
+            to: socketPath ?? SocketPath.default,
+            as: ClientIdentity(name: "headgate-console", version: Version.current),
             options: options, on: loop)
     }
 

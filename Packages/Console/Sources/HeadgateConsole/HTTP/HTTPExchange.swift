@@ -12,16 +12,16 @@ final class HTTPExchange {
     private var isSuspended = false
 
     /// The part of the exchange that is in progress. Each stage may be followed by `over`, because the connection may
-    /// be lost at any time. An answer in another stage than `asked` is dropped.
+    /// be lost at any time. An answer in another stage than `requested` is dropped.
     enum Stage {
         /// The head is being read. Next: `body`, or `queued` if the head announces a body that is too long.
         case head
-        /// The body is being read. Next: `asked`, or `longBody`.
+        /// The body is being read. Next: `requested`, or `longBody`.
         case body
         /// The body is too long; the rest of it is ignored. Next: `queued`.
         case longBody
         /// The handler has the request and has not answered. Next: `answered`.
-        case asked
+        case requested
         /// The handler has answered. Next: `queued` or `streaming`.
         case answered(HTTPAnswer)
         /// The library has the answer. Next: `over`.
@@ -61,14 +61,14 @@ final class HTTPExchange {
             server?.reached(.answering, connection)
             return queue(.words(413, "The request is too long."))
         case .body:
-            stage = .asked
+            stage = .requested
             server?.reached(.answering, connection)
             handler(request, self)
             if case .answered(let answer) = stage { return queue(answer) }
             suspend()
             return true
         case .answered(let answer): return queue(answer)
-        case .asked, .queued, .streaming, .over: return true
+        case .requested, .queued, .streaming, .over: return true
         }
     }
 
@@ -116,7 +116,7 @@ final class HTTPExchange {
 
     /// Answers the request. A second answer is dropped.
     func answer(_ answer: HTTPAnswer) {
-        guard case .asked = stage else {
+        guard case .requested = stage else {
             if case .events(let source) = answer { source.readerLeft() }
             return
         }

@@ -72,7 +72,7 @@ struct Problems {
         let words = BarrierText(dispatchers: state.dispatchers, clock: clock)
         return state.gates(before: dispatcher.id).compactMap { gate in
             let barrier = gate.barrier
-            guard dispatcher.blockedBy.contains(barrier.id), !Self.usual.contains(barrier.word) else { return nil }
+            guard dispatcher.blockedBy.contains(barrier.id), !Self.ordinary.contains(barrier.word) else { return nil }
             let cause = words.cause(of: barrier, holding: [dispatcher.id]).map { ": \($0)" } ?? ""
             let since = barrier.since.map { " since \(clock.text($0))" } ?? ""
             return Problem(
@@ -112,5 +112,5 @@ struct Problems {
     }
 
     /// The reason words of barriers that close regularly, and of BackoffBarrier, whose failure is a problem of its own.
-    private static let usual = ["batching", "rate", "interval", "schedule", "backoff"]
+    private static let ordinary = ["batching", "rate", "interval", "schedule", "backoff"]
 }

@@ -8,7 +8,7 @@ struct AccessRuleTests {
     private let token = Token("secret")!
 
     private func rule(control: Bool = false, names: [String] = []) -> AccessRule {
-        AccessRule(.usual, token: token, names: names, allowsControl: control)
+        AccessRule(.default, token: token, names: names, allowsControl: control)
     }
 
     private func request(

@@ -17,7 +17,7 @@ struct MetricsRuleTests {
 
     @Test("Without a token /metrics and /healthz are served by the own names, and nothing else is there")
     func local() {
-        let rule = MetricsRule(.usual, token: nil, names: ["m.example"])
+        let rule = MetricsRule(.default, token: nil, names: ["m.example"])
         #expect(rule.judge(request("/metrics")) == .metrics(isOpenMetrics: false))
         #expect(rule.judge(request("/metrics", host: "m.example")) == .metrics(isOpenMetrics: false))
         #expect(rule.judge(request("/healthz")) == .health)

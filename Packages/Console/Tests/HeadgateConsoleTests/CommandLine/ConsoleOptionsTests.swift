@@ -13,7 +13,7 @@ struct ConsoleOptionsTests {
     }
 
     @Test("Without options it listens at 127.0.0.1:9477, and changes nothing")
-    func usual() throws {
+    func defaults() throws {
         let options = try options()
         #expect(options.listen == .ipv4([127, 0, 0, 1], port: 9_477))
         #expect(options.socketPath == nil && options.tokenFile == nil && !options.allowsControl && options.hosts == [])
@@ -83,7 +83,7 @@ struct ConsoleOptionsTests {
 
     @Test("The address of a page can be opened as it stands")
     func urls() throws {
-        #expect(ListenAddress.usual.url("/") == "http://127.0.0.1:9477/")
+        #expect(ListenAddress.default.url("/") == "http://127.0.0.1:9477/")
         #expect(ListenAddress.ipv6(ListenAddress.loopback6, port: 1).url("/a") == "http://[::1]:1/a")
         #expect(ListenAddress.path("/run/c s").url("/a") == "http+unix://%2Frun%2Fc%20s/a")
     }

@@ -19,7 +19,7 @@ struct HTTPExchangeTests {
 
     @Test("A stream whose browser left before it was answered loses its reader, once")
     func before() throws {
-        let (stream, exchange) = (Stream(), try exchange(at: .asked))
+        let (stream, exchange) = (Stream(), try exchange(at: .requested))
         exchange.end()
         exchange.answer(.events(stream))
         #expect(stream.departures == 1)
@@ -27,7 +27,7 @@ struct HTTPExchangeTests {
 
     @Test("So does a stream whose browser left after the answer, before the library took it")
     func between() throws {
-        let (stream, exchange) = (Stream(), try exchange(at: .asked))
+        let (stream, exchange) = (Stream(), try exchange(at: .requested))
         exchange.answer(.events(stream))
         #expect(stream.departures == 0)
         exchange.end()
@@ -37,7 +37,7 @@ struct HTTPExchangeTests {
 
     @Test("A second answer is not taken, and its stream has no reader")
     func twice() throws {
-        let (first, second, exchange) = (Stream(), Stream(), try exchange(at: .asked))
+        let (first, second, exchange) = (Stream(), Stream(), try exchange(at: .requested))
         exchange.answer(.events(first))
         exchange.answer(.events(second))
         #expect(first.departures == 0 && second.departures == 1)
@@ -45,7 +45,7 @@ struct HTTPExchangeTests {
 
     @Test("A stream that the library reads loses its reader once, when its connection is dropped or its request ends")
     func streaming() throws {
-        let (stream, exchange) = (Stream(), try exchange(at: .asked))
+        let (stream, exchange) = (Stream(), try exchange(at: .requested))
         let streaming = try self.exchange(at: .streaming(stream))
         let connection = try #require(OpaquePointer(bitPattern: 8))
         #expect(streaming.isStream(on: connection) && !exchange.isStream(on: connection))

@@ -50,7 +50,7 @@ struct ProblemsTests {
     @Test(
         "Barriers that open and close as intended are no problem",
         arguments: ["batching", "rate", "interval", "schedule"])
-    func usual(word: String) {
+    func defaults(word: String) {
         #expect(titles(held(by: word)) == [])
     }
 

@@ -140,7 +140,7 @@ public enum ActivationOutcome: Sendable, Equatable {
     case cancelled(barrier: String, cause: BarrierCause)
     /// Boards wait for each other in a cycle, or too deep (`activation_cycle`). The value is the boards, from the
     /// activated one on.
-    case circle([String])
+    case cycle([String])
     /// The requester cancelled the activation or has disconnected.
     case withdrawn
 
@@ -168,10 +168,10 @@ public struct ActivationFault: Error, Sendable, Equatable {
     public var error: DataObject?
     /// The JSON texts of the message and of the error as received; nil if `message` and `error` represent the texts
     /// without loss.
-    public var spelling: Spelling?
+    public var rawJSON: RawJSON?
 
     /// The JSON texts of a fault.
-    public struct Spelling: Sendable, Equatable {
+    public struct RawJSON: Sendable, Equatable {
         /// The message, a JSON string.
         public var message: [UInt8]
         /// The error, an object.
@@ -182,8 +182,8 @@ public struct ActivationFault: Error, Sendable, Equatable {
         }
     }
 
-    public init(message: String, error: DataObject? = nil, spelling: Spelling? = nil) {
-        (self.message, self.error, self.spelling) = (message, error, spelling)
+    public init(message: String, error: DataObject? = nil, rawJSON: RawJSON? = nil) {
+        (self.message, self.error, self.rawJSON) = (message, error, rawJSON)
     }
 }
 

@@ -144,7 +144,7 @@ extension ActivationMachine {
             throw .tooMany(limit)
         }
         if boards.differs(board, from: serving, besides: provider) { throw .differs }
-        if let circle = circle(closedBy: board, serving) { throw .circle(circle) }
+        if let cycle = cycle(closedBy: board, serving) { throw .cycle(cycle) }
         boards.add(board, serving, by: provider)
         changePeer(provider) { $0.boards.insert(board) }
         for id in unserved.removeValue(forKey: board)?.sorted() ?? [] {
@@ -210,7 +210,7 @@ extension ActivationMachine {
     /// Returns the cycle in which boards would wait for each other if this board were served like this, or nil if there
     /// is none (Behaviour A8). A board that no process serves waits for nothing; it is checked when a process serves
     /// it.
-    private func circle(closedBy board: String, _ serving: BoardServing) -> [String]? {
+    private func cycle(closedBy board: String, _ serving: BoardServing) -> [String]? {
         BoardCycle.path(from: board) { name in
             guard let serving = ExactName(name) == ExactName(board) ? serving : boards.serving(name) else { return [] }
             return barriers(before: name, serving).map(\.board)
@@ -456,8 +456,8 @@ extension ActivationMachine {
         let ahead = cycle.map { chains.chain(from: $0, to: id) } ?? []
         endActivationsWithinRun(of: ahead, at: id)
         guard let activation = activations[id] else { return nil }
-        let isCircle = ahead.last == id
-        let deepest = isCircle ? -1 : limits.depth - max(ahead.count, 1)
+        let isCycle = ahead.last == id
+        let deepest = isCycle ? -1 : limits.depth - max(ahead.count, 1)
         if activation.depth <= deepest { return activation.depth + 1 }
         let boards = ahead.isEmpty ? [board] : chains.boards(of: ahead)
         var depth: Int?
@@ -482,7 +482,7 @@ extension ActivationMachine {
         for path in chains.paths(to: id) where chains.isWithinRun(path[0], of: ahead) {
             let boards = chains.boards(of: path)
             end(
-                path[0], .circle(Array((boards + chains.boards(of: ahead) + boards.prefix(1)).prefix(limits.depth + 2)))
+                path[0], .cycle(Array((boards + chains.boards(of: ahead) + boards.prefix(1)).prefix(limits.depth + 2)))
             )
         }
     }
@@ -491,6 +491,6 @@ extension ActivationMachine {
     private mutating func fail(_ path: [Int], before ahead: [String]) {
         let boards = chains.boards(of: path)
         let count = ahead.firstIndex(where: boards.contains).map { $0 + 1 } ?? ahead.count
-        end(path[0], .circle(Array((boards + ahead.prefix(count)).prefix(limits.depth + 2))))
+        end(path[0], .cycle(Array((boards + ahead.prefix(count)).prefix(limits.depth + 2))))
     }
 }

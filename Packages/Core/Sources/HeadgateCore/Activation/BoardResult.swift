@@ -9,7 +9,7 @@ extension ActivationOutcome {
         case .completed, .failed: self = .cancelled(barrier: board, cause: .refused)
         case .notServed, .providerLost: self = .cancelled(barrier: board, cause: .providerLost)
         case .timedOut: self = .cancelled(barrier: board, cause: .timeout)
-        case .cancelled, .circle, .withdrawn: self = outcome
+        case .cancelled, .cycle, .withdrawn: self = outcome
         }
     }
 }

@@ -56,7 +56,7 @@ public enum BoardName {
     public static let longest = 128
 
     /// Returns the problem with a name, or nil if the name is valid. The `*` is reserved for gateway patterns.
-    public static func complaint(about name: String) -> String? {
+    public static func problem(about name: String) -> String? {
         let isAllowed = name.unicodeScalars.allSatisfy { $0.value >= 0x20 && $0.value != 0x7F && $0 != "*" }
         if (1...longest).contains(name.utf8.count), isAllowed { return nil }
         return "must have 1 to \(longest) bytes, no * and no control characters"
@@ -98,7 +98,7 @@ public enum ServingRefusal: Error, Sendable, Equatable {
     /// Other processes serve the board with another barrier or bypass setting.
     case differs
     /// Boards would wait for each other in this cycle (Behaviour A8).
-    case circle([String])
+    case cycle([String])
     /// The connection serves the most boards that it may.
     case tooMany(Int)
 }

@@ -28,8 +28,8 @@ struct CycleIdentity: Hashable {
 
     /// The approximate memory for remembering the identity, in bytes.
     var weight: Int {
-        guard case .input(let input) = variant else { return CycleIdentity.usualWeight }
-        return CycleIdentity.usualWeight + input.bytes.count
+        guard case .input(let input) = variant else { return CycleIdentity.defaultWeight }
+        return CycleIdentity.defaultWeight + input.bytes.count
     }
 
     /// True if other activations can have the same identity. A cycle with the option `each` is never shared.
@@ -37,7 +37,7 @@ struct CycleIdentity: Hashable {
         if case .own = variant { false } else { true }
     }
 
-    private static let usualWeight = 256
+    private static let defaultWeight = 256
 }
 
 /// A canonical form of a JSON value for comparisons: members sorted by the bytes of their names, numbers by value

@@ -38,10 +38,10 @@ public struct GatewayRules: Sendable, Equatable {
 
     /// A cycle of gateways that wait for each other, independent of the served boards (Behaviour A8): the boards, with
     /// the first one repeated at the end; nil if there is none.
-    public var circle: [String]? {
+    public var cycle: [String]? {
         for board in barriers.map(\.board).sorted() {
             let next: (String) -> [String] = { barrier(before: $0).map { [$0.board] } ?? [] }
-            if let circle = BoardCycle.path(from: board, following: next) { return circle }
+            if let cycle = BoardCycle.path(from: board, following: next) { return cycle }
         }
         return nil
     }
@@ -70,7 +70,7 @@ public struct GatewayPattern: Hashable, Sendable {
     /// Creates a pattern; nil if the text is neither a board's name nor a prefix followed by `*`.
     public init?(_ text: String) {
         let name = text.hasSuffix("*") ? String(text.dropLast()) : text
-        guard name.isEmpty ? text == "*" : BoardName.complaint(about: name) == nil else { return nil }
+        guard name.isEmpty ? text == "*" : BoardName.problem(about: name) == nil else { return nil }
         self.name = ExactName(text)
     }
 

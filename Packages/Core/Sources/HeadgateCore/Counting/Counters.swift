@@ -33,9 +33,9 @@ public struct Counters<List: CounterList>: Sendable, Equatable {
     }
 
     /// Returns the counts of some counters. The others are zero.
-    public func only(_ isMeant: (List) -> Bool) -> Counters {
+    public func only(_ isIncluded: (List) -> Bool) -> Counters {
         var some = self
-        for counter in List.allCases where !isMeant(counter) { some.counts[counter.rawValue] = 0 }
+        for counter in List.allCases where !isIncluded(counter) { some.counts[counter.rawValue] = 0 }
         return some
     }
 

@@ -70,7 +70,7 @@ public struct BatchFormat: Sendable, Equatable {
 public struct Batch: Sendable, Equatable {
     /// An event of the batch. Events are in order of acceptance.
     public struct Event: Sendable, Equatable {
-        private let spelling: Spelling
+        private let source: IDSource
         public var sequenceNumber: SequenceNumber
         /// The range of the event's JSON in the body.
         public var range: Range<Int>
@@ -79,7 +79,7 @@ public struct Batch: Sendable, Equatable {
 
         /// The id, or its position in a chunk. Few destinations need the ids of all events, and creating strings takes
         /// time and memory.
-        private enum Spelling: Sendable, Equatable {
+        private enum IDSource: Sendable, Equatable {
             case text(String, key: EventKey?)
             case stored(Chunk, offset: Int, count: Int, isChanged: Bool)
 
@@ -94,13 +94,13 @@ public struct Batch: Sendable, Equatable {
             var key: EventKey? {
                 switch self {
                 case .text(_, let key): key
-                case .stored(let chunk, let offset, _, _): Spelling.event(in: chunk, offset)?.orderKey
+                case .stored(let chunk, let offset, _, _): IDSource.event(in: chunk, offset)?.orderKey
                 }
             }
 
             var head: EventHead? {
                 guard case .stored(let chunk, let offset, _, isChanged: false) = self else { return nil }
-                return Spelling.event(in: chunk, offset)?.header.head
+                return IDSource.event(in: chunk, offset)?.header.head
             }
 
             /// Returns the event whose id is at an offset.
@@ -108,7 +108,7 @@ public struct Batch: Sendable, Equatable {
                 chunk.event(at: idOffset - RecordHeader.size - RecordHeader.idStart)
             }
 
-            static func == (left: Spelling, right: Spelling) -> Bool { left.text == right.text }
+            static func == (left: IDSource, right: IDSource) -> Bool { left.text == right.text }
         }
 
         /// Creates an event from texts.
@@ -121,7 +121,7 @@ public struct Batch: Sendable, Equatable {
         public init(
             id: String, sequenceNumber: SequenceNumber, range: Range<Int>, attempt: Int = 1, key: String? = nil
         ) {
-            spelling = .text(id, key: key.map { EventKey(json: Array($0.utf8)[...]) })
+            source = .text(id, key: key.map { EventKey(json: Array($0.utf8)[...]) })
             (self.sequenceNumber, self.range, self.attempt) = (sequenceNumber, range, attempt)
         }
 
@@ -130,18 +130,18 @@ public struct Batch: Sendable, Equatable {
         init(_ event: consuming StoredEvent, attempt: Int, range: Range<Int>, isChanged: Bool) {
             let (offset, count) = (event.idOffset, Int(event.header.idLength))
             (sequenceNumber, self.range, self.attempt) = (event.sequenceNumber, range, attempt)
-            spelling = .stored((consume event).chunk, offset: offset, count: count, isChanged: isChanged)
+            source = .stored((consume event).chunk, offset: offset, count: count, isChanged: isChanged)
         }
 
         /// The id as a JSON string, with its quotes, as it is written in the body.
-        public var id: String { spelling.text }
+        public var id: String { source.text }
 
         /// The stored event's key for ordering, whatever transformations did to it; nil if there is none (Behaviour
         /// Q2).
-        public var key: EventKey? { spelling.key }
+        public var key: EventKey? { source.key }
 
         /// The positions of members in the JSON; nil if a transformation changed it, so that it must be scanned.
-        public var head: EventHead? { spelling.head }
+        public var head: EventHead? { source.head }
     }
 
     /// The number of the batch, counted per dispatcher since the start.

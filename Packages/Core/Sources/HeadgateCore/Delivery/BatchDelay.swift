@@ -4,19 +4,19 @@ struct BatchDelay {
     /// The longest wait.
     static let longest = Duration.milliseconds(1)
 
-    private var alarm: (any Disposable)?
+    private var timer: (any Disposable)?
 
     /// True while events wait for more.
-    var isUnderWay: Bool { alarm != nil }
+    var isInProgress: Bool { timer != nil }
 
     /// Begins a wait, unless one has begun. `then` is called when the time is over, but not after ``end()``.
     mutating func begin(on scheduler: any Scheduler, then: @escaping () -> Void) {
-        guard alarm == nil else { return }
-        alarm = scheduler.schedule(at: scheduler.now + BatchDelay.longest, then)
+        guard timer == nil else { return }
+        timer = scheduler.schedule(at: scheduler.now + BatchDelay.longest, then)
     }
 
     mutating func end() {
-        alarm?.dispose()
-        alarm = nil
+        timer?.dispose()
+        timer = nil
     }
 }

@@ -248,7 +248,7 @@ struct DeliveryMachine {
     /// Processes the answer of the store to a read; the chunk is nil if the store has no more events.
     mutating func read(_ result: Result<Chunk?, StoreFault>, at moment: DeliveryMoment) -> [Order] {
         switch readAhead.answered(result, into: &queue) {
-        case .unasked: []
+        case .unrequested: []
         case .read: [.evaluateAgain]
         case .failed(let fault): [backOff(cause: "event store: \(fault.message)", at: moment), .restFromReading]
         }

@@ -154,7 +154,7 @@ final class Dispatcher: EvaluatedDispatcher {
     /// Records that `count` events for this dispatcher were stored after `previous`.
     func stored(_ count: Int, behind previous: SequenceNumber) {
         machine.stored(count, behind: previous, in: records.events)
-        if !batchDelay.isUnderWay || !mayDelay { clock.turn.evaluate(self) }
+        if !batchDelay.isInProgress || !mayDelay { clock.turn.evaluate(self) }
     }
 
     /// Applies new settings (Behaviour S3). Batches in flight are finished by the sender that has them.

@@ -3,25 +3,25 @@
 struct ReadAhead {
     private var state = State.idle
 
-    /// The state of the store's reads. An answer in another state than `asked`, and the end of a wait in another state
+    /// The state of the store's reads. An answer in another state than `requested`, and the end of a wait in another state
     /// than `resting`, are late and change nothing.
     private enum State {
-        /// No read is running. Next: `asked`, when a caller needs events that are not in memory.
+        /// No read is running. Next: `requested`, when a caller needs events that are not in memory.
         case idle
         /// A read of the events after the read position is running. `newest` was the newest event when it began. Next:
         /// `idle` after an answer, `resting` after a failure.
-        case asked(newest: SequenceNumber)
+        case requested(newest: SequenceNumber)
         /// A read failed. The store is not asked again for a while. Next: `idle`, after the wait.
         case resting
     }
 
     /// True while a read is running.
-    var isReading: Bool { if case .asked = state { true } else { false } }
+    var isReading: Bool { if case .requested = state { true } else { false } }
 
     /// The meaning of a store's answer.
     enum Outcome: Equatable {
         /// No read was running. The answer is ignored.
-        case unasked
+        case unrequested
         /// The queue can continue.
         case read
         /// The read failed. The caller calls ``rested()`` after a wait.
@@ -43,7 +43,7 @@ struct ReadAhead {
         case .lost(let count): return (true, orders + [.countLost(count)])
         case .unread(let position):
             guard case .idle = state else { return (false, orders) }
-            state = .asked(newest: source.lastStored)
+            state = .requested(newest: source.lastStored)
             return (false, orders + [.readStore(after: position)])
         }
     }
@@ -51,7 +51,7 @@ struct ReadAhead {
     /// Processes the answer of the store; the chunk is nil if there are no more events. After a failure the store is
     /// asked again when a wait is over, not at every evaluation.
     mutating func answered(_ result: Result<Chunk?, StoreFault>, into queue: inout DispatcherQueue) -> Outcome {
-        guard case .asked(let newest) = state else { return .unasked }
+        guard case .requested(let newest) = state else { return .unrequested }
         state = .idle
         switch result {
         case .success(let chunk?): queue.load(chunk)

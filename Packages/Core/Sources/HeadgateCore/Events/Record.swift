@@ -84,9 +84,9 @@ extension ByteCursor {
         put(#","event":"#)
         put(event.name)
         put(#","time":"#)
-        times.lend(event.time ?? receivedAt) { put($0) }
+        times.withText(event.time ?? receivedAt) { put($0) }
         put(#","received_at":"#)
-        times.lend(receivedAt) { put($0) }
+        times.withText(receivedAt) { put($0) }
         guard let key = event.key else { return }
         put(#","key":"#)
         put(key)

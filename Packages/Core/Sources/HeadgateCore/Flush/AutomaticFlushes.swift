@@ -5,14 +5,14 @@
 /// often, or an unstable network, thus do not accumulate flushes.
 final class AutomaticFlushes {
     /// The ids of the running flushes, by dispatcher.
-    private var underWay: [String: String] = [:]
+    private var running: [String: String] = [:]
 
     /// Flushes everything that the dispatchers have queued now.
     func begin(_ dispatchers: [String], of gate: Headgate) {
         for id in dispatchers {
-            if let former = underWay[id] { _ = gate.flushes.cancel(former) }
-            let start = gate.flush(dispatchers: [id], timeout: nil) { [weak self] _ in self?.underWay[id] = nil }
-            if case .success(let flush) = start { underWay[id] = flush }
+            if let former = running[id] { _ = gate.flushes.cancel(former) }
+            let start = gate.flush(dispatchers: [id], timeout: nil) { [weak self] _ in self?.running[id] = nil }
+            if case .success(let flush) = start { running[id] = flush }
         }
     }
 }

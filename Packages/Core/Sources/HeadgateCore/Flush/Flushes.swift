@@ -10,7 +10,7 @@ public final class Flushes {
     /// Exempt from run-time exclusivity checks: each evaluation of a dispatcher reads it, and it calls nothing.
     @exclusivity(unchecked) private(set) var table = FlushTable()
     private var waiters = NameTable<(FlushAnswer) -> Void>()
-    private var alarm: (any Disposable)?
+    private var timer: (any Disposable)?
 
     init(scheduler: any Scheduler, coordinator: BarrierCoordinator, turn: PendingEvaluations) {
         self.scheduler = scheduler
@@ -20,7 +20,7 @@ public final class Flushes {
 
     /// Returns a name that no running flush has. Clients may choose any names.
     func unusedName() -> String {
-        repeat { lastNumber += 1 } while isUnderWay("flush-\(lastNumber)")
+        repeat { lastNumber += 1 } while isInProgress("flush-\(lastNumber)")
         return "flush-\(lastNumber)"
     }
 
@@ -44,7 +44,7 @@ public final class Flushes {
         change(dispatcher) { $0.limit(id, dispatcher, to: left) }
     }
 
-    func isUnderWay(_ id: String) -> Bool { waiters[id] != nil }
+    func isInProgress(_ id: String) -> Bool { waiters[id] != nil }
 
     /// Returns the last event of a dispatcher that a flush covers, or nil if it is not being flushed. Flushable
     /// barriers are ignored up to that event.
@@ -114,8 +114,8 @@ public final class Flushes {
     /// - Parameter now: the present time; nil to ignore deadlines.
     private func endThoseOver(at now: Instant?) {
         for flush in table.takeOver(at: now) { end(flush, flush.end) }
-        alarm?.dispose()
-        alarm = table.nextDeadline.map { scheduler.schedule(at: $0) { [weak self] in self?.timePassed() } }
+        timer?.dispose()
+        timer = table.nextDeadline.map { scheduler.schedule(at: $0) { [weak self] in self?.timePassed() } }
     }
 
     private func timePassed() { endThoseOver(at: scheduler.now) }

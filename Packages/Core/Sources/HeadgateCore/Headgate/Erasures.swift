@@ -16,7 +16,7 @@ final class Erasures {
     private let deadLetters: DeadLetterOperations
     private let rewinds: Rewinds
     private let kept: StoredValues
-    /// Called when ``underWay`` has changed.
+    /// Called when ``inProgress`` has changed.
     var onProgress: () -> Void = {}
     /// Emits erasures that an earlier process began, once they are finished.
     let finished = PulseSubject<FinishedErasure>()
@@ -38,7 +38,7 @@ final class Erasures {
     }
 
     /// The progress of the erasure under way; nil if there is none.
-    var underWay: ErasureProgress? { current?.progress }
+    var inProgress: ErasureProgress? { current?.progress }
 
     /// Erases the events for which a rule is true, or only counts them. `then` is called later.
     /// - Parameter request: the erasure as the store keeps it. Its last event is set when the erasure begins.
@@ -150,8 +150,8 @@ final class Erasures {
             guard case .success(let page) = result else {
                 return failed(erasure) { [self] in readDeadLetters(after: after, behind: earlier, erasure) }
             }
-            let meant = page.deadLetters.filter { $0.deadLetter.event.map(erasure.rule.means) ?? false }
-            let found = earlier + meant.map(\.number)
+            let matching = page.deadLetters.filter { $0.deadLetter.event.map(erasure.rule.matches) ?? false }
+            let found = earlier + matching.map(\.number)
             if let next = page.next { return readDeadLetters(after: next, behind: found, erasure) }
             erasure.deadLetters = found
             guard !erasure.isDryRun else { return end(erasure, .success(erasure.answer)) }

@@ -51,7 +51,7 @@ extension Headgate {
         let ids = ids ?? dispatchers.ids
         if let unknown = ids.first(where: { dispatchers[$0] == nil }) { return .failure(.unknownDispatcher(unknown)) }
         let name = id ?? flushes.unusedName()
-        guard !flushes.isUnderWay(name) else { return .failure(.idInUse) }
+        guard !flushes.isInProgress(name) else { return .failure(.idInUse) }
         flushes.start(name, parts: flushParts(ids), timeout: timeout, then: then)
         events.whenCommitted { [weak self] fault in
             if fault != nil { self?.leaveOutUnstored(name, ids) }
@@ -115,7 +115,7 @@ extension Headgate {
     }
 
     /// The progress of the erasure under way; nil if there is none. A change is a ``GateChange/progress``.
-    public var erasure: ErasureProgress? { erasures.underWay }
+    public var erasure: ErasureProgress? { erasures.inProgress }
 
     /// Emits the ends of erasures that an earlier process began, for the log (Behaviour E2).
     public var finishedErasures: Observable<FinishedErasure> { erasures.finished.observable }

@@ -244,7 +244,7 @@ public final class Headgate {
     /// are forgotten by the next turn.
     private func routeNumber(of dispatchers: some Sequence<DispatcherNumber>) throws(TooManyRoutes) -> RouteNumber {
         do throws(TooManyRoutes) {
-            return try events.routes.number(asked: dispatchers)
+            return try events.routes.number(requested: dispatchers)
         } catch {
             settlements.evaluateSoon()
             throw error

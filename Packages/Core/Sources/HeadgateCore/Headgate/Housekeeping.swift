@@ -10,7 +10,7 @@ final class Housekeeping {
     private let clock: ClockRecorder
     private let counts: EventCounts
     private let trace: EventTrace
-    @exclusivity(unchecked) private var alarm: (rings: any Disposable, at: Instant)?
+    @exclusivity(unchecked) private var timer: (rings: any Disposable, at: Instant)?
     /// The next time at which orphans and ids are checked.
     @exclusivity(unchecked) private var nextHousekeeping: Instant
     @exclusivity(unchecked) private var pass: Pass
@@ -53,9 +53,9 @@ final class Housekeeping {
     func schedule() {
         beginPassWhenDue()
         let next = nextEvaluation
-        guard alarm?.at != next else { return }
-        alarm?.rings.dispose()
-        alarm = next.map { next in (events.scheduler.schedule(at: next) { [weak self] in self?.check() }, next) }
+        guard timer?.at != next else { return }
+        timer?.rings.dispose()
+        timer = next.map { next in (events.scheduler.schedule(at: next) { [weak self] in self?.check() }, next) }
     }
 
     /// Stops all periodic work, because an orderly stop is running.
@@ -79,7 +79,7 @@ final class Housekeeping {
     }
 
     private func check() {
-        alarm = nil
+        timer = nil
         if events.scheduler.now >= nextHousekeeping {
             nextHousekeeping = events.scheduler.now + Housekeeping.housekeepingInterval(events.limits)
             dispatchers.forgetOrphans()

@@ -6,7 +6,7 @@ final class OrderlyStop {
     private let end: Instant
     private var waiting: [(StopOutcome) -> Void] = []
     private var flush = FlushState.none
-    private var alarm: (any Disposable)?
+    private var timer: (any Disposable)?
 
     /// The state of the stop's flush. It has a name that no client's flush has.
     private enum FlushState {
@@ -62,8 +62,8 @@ final class OrderlyStop {
 
     private func perform(_ orders: [StopMachine.Order]) {
         for order in orders { perform(order) }
-        alarm?.dispose()
-        alarm = machine.nextDeadline.map { due in
+        timer?.dispose()
+        timer = machine.nextDeadline.map { due in
             gate.scheduler.schedule(at: due) { [weak self] in self?.timePassed() }
         }
     }

@@ -49,7 +49,7 @@ public struct ErasureScan: StoreScan, Sendable {
             return
         }
         for event in chunk where event.sequenceNumber > position && event.sequenceNumber <= through {
-            guard rule.means(event) else { continue }
+            guard rule.matches(event) else { continue }
             if isNeeded(event) { count += 1 }
             guard !keepsNothing else { continue }
             records.append(event.record)
@@ -70,7 +70,7 @@ struct ErasureRule: @unchecked Sendable {
     }
 
     /// Returns true if the rule is true for an event in its delivered form.
-    func means(_ event: StoredEvent) -> Bool {
+    func matches(_ event: StoredEvent) -> Bool {
         var stored = JSONWriter()
         event.write(into: &stored, attempt: 1, isReplayed: false, annotation: nil)
         return EventDocument(json: stored.bytes).map { rule.holds(for: $0) } ?? false

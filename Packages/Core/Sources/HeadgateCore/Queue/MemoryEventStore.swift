@@ -50,7 +50,7 @@ public final class MemoryEventStore: EventStore {
     }
 
     public func append(_ group: AppendGroup, then: @escaping (StoreFault?) -> Void) {
-        let gap = group.behind > state.lastSequenceNumber ? StoreFault.nothingToGoOnFrom : nil
+        let gap = group.behind > state.lastSequenceNumber ? StoreFault.predecessorMissing : nil
         answer(fault ?? gap, then) {
             chunks.append(group.chunk)
             ages.append(group.ages)
@@ -79,7 +79,7 @@ public final class MemoryEventStore: EventStore {
         // The last group may extend beyond the range.
         let last = min(firstIndex(behind: range.through), chunks.count - 1)
         let indexes = firstIndex(behind: range.after)..<max(last + 1, firstIndex(behind: range.after))
-        let chunk = indexes.first { range.asksFor(ages[$0]) }.map { chunks[$0] }
+        let chunk = indexes.first { range.includes(ages[$0]) }.map { chunks[$0] }
         scheduler.soon { then(.success(chunk)) }
     }
 

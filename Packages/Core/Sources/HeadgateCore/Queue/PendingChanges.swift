@@ -72,7 +72,7 @@ struct PendingChanges {
     }
 
     /// Makes the next write take dead letters, because no other waiting change can be written before them.
-    mutating func goOn() {
+    mutating func proceed() {
         share = .deadLetters(1)
     }
 
@@ -80,7 +80,7 @@ struct PendingChanges {
     mutating func written() {
         switch share {
         case .all: return
-        case .besides: goOn()
+        case .besides: proceed()
         case .deadLetters(let most): share = most < PendingChanges.mostDeadLettersAtOnce ? .deadLetters(2 * most) : .all
         }
         if !hasDeadLetters { share = .all }

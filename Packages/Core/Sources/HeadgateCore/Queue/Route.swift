@@ -55,7 +55,7 @@ public struct RouteTable {
     /// Returns the number of a set of dispatchers that an event requests.
     /// - Throws: ``TooManyRoutes`` if the set is new and there are ``most`` sets.
     public mutating func number(
-        asked dispatchers: some Sequence<DispatcherNumber>
+        requested dispatchers: some Sequence<DispatcherNumber>
     ) throws(TooManyRoutes) -> RouteNumber {
         let set = dispatchers.sorted()
         if let known = numbers[set] { return known }

@@ -58,9 +58,9 @@ public struct RouteTallies: Sendable {
     public var only: (route: RouteNumber, tally: Tally)? { count == 1 ? first { _ in true } : nil }
 
     /// Returns the tallies of the routes that satisfy the condition.
-    public func filter(_ isAsked: (RouteNumber) -> Bool) -> RouteTallies {
+    public func filter(_ isRequested: (RouteNumber) -> Bool) -> RouteTallies {
         var some = RouteTallies()
-        for (route, tally) in self where isAsked(route) { some.add(tally, route: route) }
+        for (route, tally) in self where isRequested(route) { some.add(tally, route: route) }
         return some
     }
 

@@ -146,7 +146,7 @@ final class Settlements {
     private func takeShare() -> [StoreChange] {
         let taken = takeChanges()
         guard taken.isEmpty, !changes.isEmpty else { return taken }
-        changes.goOn()
+        changes.proceed()
         return takeChanges()
     }
 

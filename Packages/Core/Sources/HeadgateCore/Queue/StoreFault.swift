@@ -12,7 +12,7 @@ public enum StoreFault: Error, Equatable, Sendable {
     case failed(String)
 
     /// A group cannot be stored because the group that it depends on is missing (``AppendGroup/behind``).
-    public static let nothingToGoOnFrom = StoreFault.failed("events before these could not be stored")
+    public static let predecessorMissing = StoreFault.failed("events before these could not be stored")
 
     /// The description of the failure, for people.
     public var message: String {

@@ -28,8 +28,8 @@ public struct StoreReport: Sendable {
             position = chunk.lastSequenceNumber
         }
         var query: DeadLetterQuery? = DeadLetterQuery(limit: 1_000)
-        while let asked = query {
-            let page = try readDeadLetters(asked).get()
+        while let requested = query {
+            let page = try readDeadLetters(requested).get()
             deadLetters += page.deadLetters.count
             damagedDeadLetters += page.deadLetters.count { $0.deadLetter.event == nil }
             if let next = page.next { query?.after = next } else { query = nil }

@@ -123,7 +123,7 @@ public struct AgedRange: Sendable, Equatable {
     }
 
     /// Returns true if a group may contain a matching event.
-    public func asksFor(_ ages: GroupAges) -> Bool {
+    public func includes(_ ages: GroupAges) -> Bool {
         limit.mayBeExceeded(by: ages, since: earlier ?? .none)
     }
 }

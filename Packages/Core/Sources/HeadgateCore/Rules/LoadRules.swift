@@ -59,7 +59,7 @@ public enum RuleFault: Error, Equatable, Sendable {
     /// The rule refers to a rule that does not exist.
     case unknownRule(String)
     /// The rule refers to itself. The value is the ids on the cycle, with the first one repeated at the end.
-    case circle([String])
+    case cycle([String])
     /// A regular expression is invalid.
     case pattern(PatternFault)
     /// The rule is nested deeper than ``LoadRules/mostDepth`` or has more than ``LoadRules/mostConditions`` conditions,
@@ -71,7 +71,7 @@ extension RuleFault: CustomStringConvertible {
     public var description: String {
         switch self {
         case .unknownRule(let id): "there is no load rule `\(id)`"
-        case .circle(let ids): "refers to itself: \(ids.joined(separator: " → "))"
+        case .cycle(let ids): "refers to itself: \(ids.joined(separator: " → "))"
         case .pattern(let fault): "has a regular expression that cannot be used: \(fault.message)"
         case .tooLarge: "is too large or nested too deeply"
         }

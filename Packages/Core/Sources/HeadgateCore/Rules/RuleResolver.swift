@@ -78,7 +78,7 @@ private struct Resolution {
 
     private mutating func resolve(reference id: String) throws(RuleFault) -> ResolvedRule {
         if let start = path.firstIndex(where: { ExactName($0) == ExactName(id) }) {
-            throw .circle(path[start...] + [id])
+            throw .cycle(path[start...] + [id])
         }
         guard let rule = rules[id] else {
             unknownRule = unknownRule ?? id

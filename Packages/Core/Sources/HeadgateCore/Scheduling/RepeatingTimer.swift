@@ -14,7 +14,7 @@ public final class RepeatingTimer {
     private let repeating: Repeating
     private let queue: SchedulerQueue
     private let handler: () -> Void
-    private var alarm: (any Disposable)?
+    private var timer: (any Disposable)?
 
     /// Creates a suspended timer.
     /// - Parameters:
@@ -41,26 +41,26 @@ public final class RepeatingTimer {
     }
 
     deinit {
-        alarm?.dispose()
+        timer?.dispose()
     }
 
     /// Begins an interval, unless one has begun.
     public func resume() {
-        if alarm == nil { arm() }
+        if timer == nil { arm() }
     }
 
     /// Stops the timer until it is resumed.
     public func suspend() {
-        alarm?.dispose()
-        alarm = nil
+        timer?.dispose()
+        timer = nil
     }
 
     private func arm() {
-        alarm = queue.schedule(after: interval) { [weak self] in self?.fire() }
+        timer = queue.schedule(after: interval) { [weak self] in self?.fire() }
     }
 
     private func fire() {
-        alarm = nil
+        timer = nil
         // Schedule the next call before the handler, which may suspend the timer.
         if repeating == .always { arm() }
         handler()

@@ -66,10 +66,10 @@ public struct EventScan: StoreScan, Sendable {
     }
 
     /// Returns the number of events before one of the sequence numbers, for the routes that satisfy the condition.
-    func count(before sequenceNumber: SequenceNumber, where isMeant: (RouteNumber) -> Bool) -> Int {
+    func count(before sequenceNumber: SequenceNumber, where isIncluded: (RouteNumber) -> Bool) -> Int {
         guard let index = sequenceNumbers.firstIndex(of: sequenceNumber) else { return 0 }
         let counts = index < countsBefore.count ? countsBefore[index] : counts
-        return counts.reduce(0) { isMeant($1.key) ? $0 + $1.value : $0 }
+        return counts.reduce(0) { isIncluded($1.key) ? $0 + $1.value : $0 }
     }
 }
 

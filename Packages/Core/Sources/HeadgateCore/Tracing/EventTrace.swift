@@ -14,7 +14,7 @@ public final class EventTrace {
     private let lastEarlier: SequenceNumber
 
     /// The default number of events that are remembered.
-    public static let usual = 65_536
+    public static let `default` = 65_536
     /// The most events that can be remembered. Finding an id among them takes some milliseconds.
     public static let most = 10_000_000
     private static let mostWords = 1_024
@@ -31,11 +31,11 @@ public final class EventTrace {
         contexts = ContextNamespaces(readObject: readObject)
         var random = SystemRandomNumberGenerator()
         let seed = random.next() as UInt64
-        memory = TraceMemory(capacity: EventTrace.usual, seed: seed)
+        memory = TraceMemory(capacity: EventTrace.default, seed: seed)
         causes = InternedTexts(most: EventTrace.mostWords, hash: TraceHash(seed: seed))
         namespaces = InternedTexts(
             most: EventTrace.mostWords, longest: EventTrace.longestNamespace, hash: TraceHash(seed: seed))
-        earlier = TracesBeforeStart(capacity: EventTrace.usual, seed: seed)
+        earlier = TracesBeforeStart(capacity: EventTrace.default, seed: seed)
     }
 
     /// The number of newest events that are remembered with their outcomes; 0 for none.

@@ -44,9 +44,9 @@ final class TracePass {
 
     /// Reads the known sequence numbers one by one, and scans the rest of the store once.
     private func find() async throws(Interruption) {
-        let asked = queries.compactMap { query in query.range.map { (query: query, range: $0) } }
-        let ids = Set(asked.map(\.query.id)).map { Array($0.utf8) }
-        for range in TracePass.scans(asked.map(\.range)) {
+        let requested = queries.compactMap { query in query.range.map { (query: query, range: $0) } }
+        let ids = Set(requested.map(\.query.id)).map { Array($0.utf8) }
+        for range in TracePass.scans(requested.map(\.range)) {
             let scan = try await finish(EventScan(for: ids, after: range.lowerBound - 1, through: range.upperBound))
             for record in scan.found {
                 for query in queries { query.take(record) }
@@ -81,14 +81,15 @@ final class TracePass {
     /// dispatcher.
     private func count() async throws(Interruption) {
         let counts = queries.flatMap { query in query.build().map { (query: query, count: $0) } }
-        for (dispatcher, asked) in Dictionary(grouping: counts, by: \.count.dispatcher).sorted(by: { $0.key < $1.key })
-        {
-            let first = asked[0].count
+        for (dispatcher, requested) in Dictionary(grouping: counts, by: \.count.dispatcher).sorted(by: {
+            $0.key < $1.key
+        }) {
+            let first = requested[0].count
             let scan = try await finish(
                 EventScan(
-                    countingAfter: first.readThrough, before: Set(asked.map(\.count.sequenceNumber)).sorted(),
+                    countingAfter: first.readThrough, before: Set(requested.map(\.count.sequenceNumber)).sorted(),
                     settled: first.settled, sweep: gate.events.sweep))
-            for (query, count) in asked {
+            for (query, count) in requested {
                 let before = scan.count(before: count.sequenceNumber) { route in
                     gate.events.routes.dispatchers(of: route).contains(dispatcher)
                 }

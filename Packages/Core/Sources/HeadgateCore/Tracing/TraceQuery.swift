@@ -69,7 +69,7 @@ final class TraceQuery {
 
     private func take(_ remembered: TraceMemory.Remembered) {
         let known = gate.trace.namespace(remembered.namespace)
-        guard isMeant(known) else { return }
+        guard matches(known) else { return }
         candidates[remembered.sequenceNumber] = Candidate(
             sequenceNumber: remembered.sequenceNumber, namespace: known, name: remembered.name,
             receivedAt: remembered.receivedAt,
@@ -79,7 +79,7 @@ final class TraceQuery {
     private func take(_ earlier: TracesBeforeStart.Settled) {
         let number = earlier.sequenceNumber
         let known = knownNamespace(of: number, or: gate.trace.namespace(earlier.namespace))
-        guard isMeant(known) else { return }
+        guard matches(known) else { return }
         var candidate =
             candidates[number]
             ?? Candidate(
@@ -96,14 +96,14 @@ final class TraceQuery {
             return
         }
         let known = knownNamespace(of: event)
-        guard isMeant(known), candidates[event.sequenceNumber] == nil else { return }
+        guard matches(known), candidates[event.sequenceNumber] == nil else { return }
         candidates[event.sequenceNumber] = Candidate(
             sequenceNumber: event.sequenceNumber, namespace: known, name: event.name, receivedAt: event.receivedAt,
             dispatchers: Set(events.routes.dispatchers(of: event.route)), event: event)
     }
 
     /// Returns true if an event may be in the requested namespace. An unknown namespace counts as a match.
-    private func isMeant(_ known: String?) -> Bool {
+    private func matches(_ known: String?) -> Bool {
         guard let namespace, let known else { return true }
         return namespace == known
     }

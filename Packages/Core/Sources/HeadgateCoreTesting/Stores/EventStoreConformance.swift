@@ -136,8 +136,8 @@ public final class StoreBench {
         try (answer { store.purgeDeadLetters(query, then: $0) } as Result).get()
     }
 
-    func expect(_ isSo: Bool, _ complaint: @autoclosure () -> String) throws {
-        guard isSo else { throw EventStoreConformance.Failure(description: complaint()) }
+    func expect(_ isSo: Bool, _ message: @autoclosure () -> String) throws {
+        guard isSo else { throw EventStoreConformance.Failure(description: message()) }
     }
 
     func expect<Value: Equatable>(_ value: Value, is expected: Value, _ what: String) throws {

@@ -13,7 +13,7 @@ public final class SettingsReader {
     /// The results that all readers of one pass share.
     private final class Notes {
         var findings = SettingsFindings()
-        var asked: Set<String> = []
+        var requested: Set<String> = []
         var references: [SettingsReference] = []
         var secrets: Set<String> = []
         var claims = SettingsClaims()
@@ -41,7 +41,7 @@ public final class SettingsReader {
     public var findings: SettingsFindings { notes.findings }
 
     /// The key paths that the readers of this pass have asked for so far, both present and absent.
-    public var asked: Set<String> { notes.asked }
+    public var requested: Set<String> { notes.requested }
 
     /// The data directory; nil if it is unknown.
     public var directory: String? { notes.directory }
@@ -58,7 +58,7 @@ public final class SettingsReader {
     /// Returns the value of a key, or nil if it is absent or null. The key is known from then on.
     public func item(_ key: String) -> DataItem? {
         known.insert(key)
-        notes.asked.insert(path(of: key))
+        notes.requested.insert(path(of: key))
         guard let item = object[key], !item.isNull else { return nil }
         return item
     }

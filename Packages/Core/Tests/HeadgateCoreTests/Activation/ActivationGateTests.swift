@@ -29,12 +29,12 @@ struct ActivationGateTests {
     )
     func opens() throws {
         let bench = bench()
-        #expect(boards.asked.isEmpty)
+        #expect(boards.requested.isEmpty)
         var gate = try #require(bench.barrier(ActivationGateTests.id))
         #expect(gate.identity.word == "activation" && !gate.isFlushable)
         #expect(gate.states.map(\.state) == [.closed] && gate.configuration == ["board": "login"])
         bench.track(3)
-        #expect(boards.asked.map(\.board) == ["login"] && boards.asked.map(\.dispatcher) == ["collect"])
+        #expect(boards.requested.map(\.board) == ["login"] && boards.requested.map(\.dispatcher) == ["collect"])
         #expect(bench.sender.sent.isEmpty)
         boards.complete()
         bench.settle()
@@ -77,7 +77,7 @@ struct ActivationGateTests {
         bench.sender.answer()
         bench.advance(by: .seconds(1_000_000))
         bench.track(1)
-        #expect(bench.sender.sent == [[1], [2]] && boards.asked.count == 1)
+        #expect(bench.sender.sent == [[1], [2]] && boards.requested.count == 1)
     }
 
     @Test("A9: after sticky_ms the gate closes again, and the next pending event starts the board")
@@ -89,9 +89,9 @@ struct ActivationGateTests {
         bench.sender.answer()
         bench.settle()
         bench.advance(by: .seconds(60))
-        #expect(boards.asked.count == 1)
+        #expect(boards.requested.count == 1)
         bench.track(1)
-        #expect(boards.asked.count == 2 && bench.sender.sent == [[1]])
+        #expect(boards.requested.count == 2 && bench.sender.sent == [[1]])
     }
 
     @Test("A9: a board that ran again because of a 401 counts its sticky_ms from then")
@@ -109,7 +109,7 @@ struct ActivationGateTests {
             bench.advance(by: .seconds(seconds))
             bench.track(1)
             bench.sender.answer()
-            #expect(boards.asked.count == runs)
+            #expect(boards.requested.count == runs)
         }
     }
 
@@ -120,7 +120,7 @@ struct ActivationGateTests {
         boards.complete()
         bench.settle()
         try bench.restart()
-        #expect(boards.asked.count == 2 && bench.sender.sent.isEmpty)
+        #expect(boards.requested.count == 2 && bench.sender.sent.isEmpty)
     }
 
     // MARK: Refusals
@@ -133,7 +133,7 @@ struct ActivationGateTests {
             (.providerLost, "board login lost the process that serves it"),
             (.timedOut, "board login did not answer in time"),
             (.cancelled(barrier: "gate", cause: .timeout), "board login was cancelled by gate: timeout"),
-            (.circle(["a", "b"]), "board login waits for itself in a circle: a, b"),
+            (.cycle(["a", "b"]), "board login waits for itself in a circle: a, b"),
         ])
     func refused(outcome: ActivationOutcome, cause: String) {
         let bench = bench()
@@ -143,14 +143,14 @@ struct ActivationGateTests {
         #expect(bench.barrier(ActivationGateTests.id)?.reason == cause)
         bench.track(1)
         bench.advance(by: .milliseconds(499))
-        #expect(boards.asked.count == 1)
+        #expect(boards.requested.count == 1)
         bench.advance(by: .milliseconds(1))
-        #expect(boards.asked.count == 2)
+        #expect(boards.requested.count == 2)
         boards.end(outcome)
         bench.advance(by: .milliseconds(999))
-        #expect(boards.asked.count == 2)
+        #expect(boards.requested.count == 2)
         bench.advance(by: .milliseconds(1))
-        #expect(boards.asked.count == 3)
+        #expect(boards.requested.count == 3)
         boards.complete()
         bench.settle()
         #expect(bench.sender.sent == [[1, 2]])
@@ -171,9 +171,9 @@ struct ActivationGateTests {
         bench.track(1)
         boards.end(.timedOut)
         bench.advance(by: .milliseconds(499))
-        #expect(boards.asked.count == 4)
+        #expect(boards.requested.count == 4)
         bench.advance(by: .milliseconds(1))
-        #expect(boards.asked.count == 5)
+        #expect(boards.requested.count == 5)
     }
 
     @Test("A9, D5: an operator ends the wait after a refusal, and the next one is as long as it would have been")
@@ -183,14 +183,14 @@ struct ActivationGateTests {
         #expect(bench.gate.endBackoff(of: "collect") == false)
         boards.end(.timedOut)
         bench.settle()
-        #expect(boards.asked.count == 1 && bench.gate.endBackoff(of: "collect") == true)
+        #expect(boards.requested.count == 1 && bench.gate.endBackoff(of: "collect") == true)
         bench.settle()
-        #expect(boards.asked.count == 2)
+        #expect(boards.requested.count == 2)
         boards.end(.timedOut)
         bench.advance(by: .milliseconds(999))
-        #expect(boards.asked.count == 2)
+        #expect(boards.requested.count == 2)
         bench.advance(by: .milliseconds(1))
-        #expect(boards.asked.count == 3)
+        #expect(boards.requested.count == 3)
     }
 
     @Test("A9: the status shows whether the board runs or is not served")
@@ -235,11 +235,11 @@ struct ActivationGateTests {
         settings.activationBarrier?.board = "other"
         bench.gate.changeDispatcher(settings, kind: "recording", sender: nil, reachesNetwork: false)
         bench.settle()
-        #expect(boards.withdrawn == 1 && boards.asked.map(\.board) == ["login", "other"])
+        #expect(boards.withdrawn == 1 && boards.requested.map(\.board) == ["login", "other"])
         settings.activationBarrier = nil
         bench.gate.changeDispatcher(settings, kind: "recording", sender: nil, reachesNetwork: false)
         bench.settle()
-        #expect(boards.underWay == 0 && bench.barrier(ActivationGateTests.id) == nil && bench.sender.sent == [[1]])
+        #expect(boards.inProgress == 0 && bench.barrier(ActivationGateTests.id) == nil && bench.sender.sent == [[1]])
     }
 
     @Test("Other changes of a dispatcher leave the gate open")
@@ -253,7 +253,7 @@ struct ActivationGateTests {
         settings.dispatchLimit = 7
         bench.gate.changeDispatcher(settings, kind: "recording", sender: nil, reachesNetwork: false)
         bench.track(1)
-        #expect(bench.sender.sent == [[1], [2]] && boards.asked.count == 1)
+        #expect(bench.sender.sent == [[1], [2]] && boards.requested.count == 1)
     }
 
     @Test("A removed dispatcher's gate is removed, and a restored one must activate the board again")
@@ -262,9 +262,9 @@ struct ActivationGateTests {
         bench.track(1)
         bench.gate.removeDispatcher("collect")
         bench.settle()
-        #expect(boards.underWay == 0 && bench.barrier(ActivationGateTests.id) == nil)
+        #expect(boards.inProgress == 0 && bench.barrier(ActivationGateTests.id) == nil)
         bench.add(bench.dispatchers[0])
         bench.settle()
-        #expect(boards.asked.count == 2 && bench.barrier(ActivationGateTests.id) != nil)
+        #expect(boards.requested.count == 2 && bench.barrier(ActivationGateTests.id) != nil)
     }
 }

@@ -10,7 +10,7 @@ struct ActivationRun {
     private var machine: ActivationMachine
     private var now = Instant(nanoseconds: 1)
     /// Activations that have not ended, by number.
-    private var underWay: [Int: Asked] = [:]
+    private var inProgress: [Int: Requested] = [:]
     private var ended: Set<Int> = []
     /// Board runs that were requested and not answered, by number.
     private var runs: [Int: BoardRun] = [:]
@@ -23,7 +23,7 @@ struct ActivationRun {
     /// Barrier choices that were requested and not answered, by number.
     private var choices: [Int: BoardRun] = [:]
 
-    private struct Asked {
+    private struct Requested {
         let board: String
         let mainboard: String
         let client: Int
@@ -103,7 +103,7 @@ struct ActivationRun {
         let orders: [ActivationOrder]
         do {
             orders = try machine.serve(board, serving, by: provider(), at: now)
-        } catch .circle {
+        } catch .cycle {
             return
         } catch {
             throw Violation(description: "refused to serve \(board): \(error)")
@@ -119,7 +119,7 @@ struct ActivationRun {
         guard let run = choices.values.sorted(by: { $0.run < $1.run }).randomElement(using: &random) else { return }
         choices[run.run] = nil
         let choice = random.oneIn(3) ? nil : barriers[run.board]
-        if let choice { underWay[run.activation]?.barriers.append(choice) }
+        if let choice { inProgress[run.activation]?.barriers.append(choice) }
         let answer: Result<ActivationBarrier?, ActivationFault> =
             random.oneIn(6) ? .failure(ActivationFault(message: "no")) : .success(choice)
         try perform(machine.chose(run.run, by: run.provider, answer, at: now))
@@ -140,7 +140,7 @@ struct ActivationRun {
         } catch {
             throw Violation(description: "\(error)")
         }
-        underWay[started.activation] = Asked(
+        inProgress[started.activation] = Requested(
             board: board, mainboard: request.mainboard, client: request.client ?? 0, barriers: barriers, since: now)
         try perform(started.orders)
     }
@@ -167,7 +167,7 @@ struct ActivationRun {
     private mutating func leave() throws(Violation) {
         let leaver = Int.random(in: 1...6, using: &random)
         try perform(machine.clientLeft(leaver, at: now))
-        guard !underWay.values.contains(where: { $0.client == leaver }) else {
+        guard !inProgress.values.contains(where: { $0.client == leaver }) else {
             throw Violation(description: "\(leaver) left, and its activations did not")
         }
         for run in [runs, choices].flatMap(\.values) where run.provider == leaver {
@@ -179,9 +179,9 @@ struct ActivationRun {
     }
 
     private mutating func cancel() throws(Violation) {
-        guard let id = underWay.keys.sorted().randomElement(using: &random) else { return }
+        guard let id = inProgress.keys.sorted().randomElement(using: &random) else { return }
         try perform(machine.cancel(id, at: now))
-        guard underWay[id] == nil else { throw Violation(description: "\(id) was cancelled and goes on") }
+        guard inProgress[id] == nil else { throw Violation(description: "\(id) was cancelled and goes on") }
     }
 
     private mutating func pass(_ duration: Duration) throws(Violation) {
@@ -216,38 +216,40 @@ struct ActivationRun {
                 }
                 spared.append(run)
             case .end(let id, let outcome):
-                guard let asked = underWay.removeValue(forKey: id), ended.insert(id).inserted else {
+                guard let requested = inProgress.removeValue(forKey: id), ended.insert(id).inserted else {
                     throw Violation(description: "\(id) ended, but was not under way")
                 }
-                if case .circle(let path) = outcome { try check(path, of: asked) }
+                if case .cycle(let path) = outcome { try check(path, of: requested) }
             }
         }
     }
 
     private mutating func started(_ run: BoardRun) throws(Violation) {
         guard runs.updateValue(run, forKey: run.run) == nil else { throw Violation(description: "run twice: \(run)") }
-        guard let asked = underWay[run.activation] else {
+        guard let requested = inProgress[run.activation] else {
             guard run.isBarrier else { throw Violation(description: "run for nobody: \(run)") }
             return
         }
-        for barrier in asked.barriers where !hasPassed(barrier, for: asked) {
+        for barrier in requested.barriers where !hasPassed(barrier, for: requested) {
             throw Violation(description: "\(run.board) was run before its barrier \(barrier.board) completed")
         }
     }
 
-    private func hasPassed(_ barrier: ActivationBarrier, for asked: Asked) -> Bool {
+    private func hasPassed(_ barrier: ActivationBarrier, for requested: Requested) -> Bool {
         let latest = passed.filter { passage, _ in
-            passage.board == barrier.board && (barrier.scope == .global || passage.mainboard == asked.mainboard)
+            passage.board == barrier.board && (barrier.scope == .global || passage.mainboard == requested.mainboard)
         }
         guard let moment = latest.values.max() else { return false }
-        return moment >= asked.since || barrier.sticky.map { now < moment + $0 } ?? false
+        return moment >= requested.since || barrier.sticky.map { now < moment + $0 } ?? false
     }
 
     // MARK: What has to hold
 
     private func check() throws(Violation) {
-        let asked = machine.activations.values.filter { $0.purpose == .asker }.map(\.id)
-        guard Set(asked) == Set(underWay.keys) else { throw Violation(description: "activations leaked or were lost") }
+        let requested = machine.activations.values.filter { $0.purpose == .asker }.map(\.id)
+        guard Set(requested) == Set(inProgress.keys) else {
+            throw Violation(description: "activations leaked or were lost")
+        }
         guard Set(machine.runs.keys) == Set(runs.keys).union(choices.keys) else {
             throw Violation(description: "runs leaked or were lost")
         }
@@ -294,10 +296,10 @@ struct ActivationRun {
 
     /// Checks a refused path. Barriers of boards never form a cycle, so either the chain was too deep, or the
     /// activation was made by a process that runs a barrier in that chain.
-    private func check(_ path: [String], of asked: Asked) throws(Violation) {
-        let isWithinRun = path.last == path.first && ActivationRun.providers.contains(asked.client)
-        guard path.first == asked.board, path.count == machine.limits.depth + 2 || isWithinRun else {
-            throw Violation(description: "\(asked.board) was told the path \(path)")
+    private func check(_ path: [String], of requested: Requested) throws(Violation) {
+        let isWithinRun = path.last == path.first && ActivationRun.providers.contains(requested.client)
+        guard path.first == requested.board, path.count == machine.limits.depth + 2 || isWithinRun else {
+            throw Violation(description: "\(requested.board) was told the path \(path)")
         }
     }
 
@@ -305,7 +307,7 @@ struct ActivationRun {
     private mutating func finish() throws(Violation) {
         try pass(.seconds(1000))
         try check()
-        guard underWay.isEmpty else { throw Violation(description: "\(underWay.keys.sorted()) never ended") }
+        guard inProgress.isEmpty else { throw Violation(description: "\(inProgress.keys.sorted()) never ended") }
         guard machine.isForgetful else { throw Violation(description: "something is remembered") }
         for peer in 1...6 { try perform(machine.servingClientLeft(peer, at: now)) }
         guard machine.peers.isEmpty, machine.boards.isEmpty else { throw Violation(description: "a board is left") }

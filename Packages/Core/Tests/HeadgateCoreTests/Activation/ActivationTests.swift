@@ -99,7 +99,7 @@ struct ActivationTests {
     }
 
     @Test("A1: the default timeout is 30 seconds")
-    func usualTimeout() throws {
+    func defaultTimeout() throws {
         var bench = ActivationBench()
         try bench.serve("checkout")
         let activation = try bench.activate("checkout")

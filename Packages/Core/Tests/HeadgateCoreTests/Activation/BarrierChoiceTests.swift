@@ -122,7 +122,7 @@ struct BarrierChoiceTests {
     }
 
     @Test("A8: a board that chooses itself runs without a barrier, and boards that choose each other are a cycle")
-    func circles() throws {
+    func cycles() throws {
         var bench = try bench()
         try bench.activate("shop")
         bench.choose("shop", ActivationBarrier(board: "shop"))
@@ -133,7 +133,7 @@ struct BarrierChoiceTests {
         bench.choose("shop", ActivationBarrier(board: "till"))
         bench.choose("till", ActivationBarrier(board: "shop"))
         bench.choose("shop", ActivationBarrier(board: "till"))
-        #expect(bench.outcome(of: activation) == .circle(["shop", "till", "shop", "till"]))
+        #expect(bench.outcome(of: activation) == .cycle(["shop", "till", "shop", "till"]))
         #expect(bench.machine.isForgetful)
     }
 }
@@ -151,13 +151,13 @@ struct WithinRunTests {
     }
 
     @Test("A8: a gateway's run that activates a board behind the gateway fails at once with the cycle")
-    func circle() throws {
+    func cycle() throws {
         var bench = try bench()
         let home = try bench.activate("home")
         let exempt = try bench.activate("form", client: 2)
         #expect(bench.running == ["auth", "form"])
         let inner = try bench.activate("page", client: 2)
-        #expect(bench.outcome(of: inner) == .circle(["page", "auth", "page"]))
+        #expect(bench.outcome(of: inner) == .cycle(["page", "auth", "page"]))
         bench.answer("form")
         bench.answer("auth")
         bench.answer("home")
@@ -184,7 +184,7 @@ struct WithinRunTests {
         let within = bench.runs[0].activation
         let inner = try bench.activate("page") { ($0.client, $0.within) = (nil, within) }
         let other = try bench.activate("page") { $0.client = nil }
-        #expect(bench.outcome(of: inner) == .circle(["page", "auth", "page"]))
+        #expect(bench.outcome(of: inner) == .cycle(["page", "auth", "page"]))
         #expect(bench.outcome(of: other) == nil)
     }
 }

@@ -4,13 +4,13 @@ import Testing
 @testable import HeadgateCore
 
 @Suite("Cycles of boards")
-struct BoardCircleTests {
+struct BoardCycleTests {
     @Test("A8: serving a board that would close a cycle is refused, with the path")
     func refused() throws {
         var bench = ActivationBench()
         try bench.serve("a", behind: ActivationBarrier(board: "b"))
         try bench.serve("b", behind: ActivationBarrier(board: "c"))
-        #expect(throws: ServingRefusal.circle(["c", "a", "b", "c"])) {
+        #expect(throws: ServingRefusal.cycle(["c", "a", "b", "c"])) {
             try bench.serve("c", behind: ActivationBarrier(board: "a"))
         }
         try bench.serve("c", behind: ActivationBarrier(board: "d"))
@@ -41,10 +41,10 @@ struct BoardCircleTests {
         try bench.serve("a", behind: ActivationBarrier(board: "b"))
         try bench.serve("b", behind: ActivationBarrier(board: "c"))
         try bench.serve("c")
-        #expect(throws: ServingRefusal.circle(["b", "a", "b"])) {
+        #expect(throws: ServingRefusal.cycle(["b", "a", "b"])) {
             try bench.serve("b", behind: ActivationBarrier(board: "a"))
         }
-        #expect(throws: ServingRefusal.circle(["d", "a", "b", "c", "d"])) {
+        #expect(throws: ServingRefusal.cycle(["d", "a", "b", "c", "d"])) {
             try bench.serve("c", behind: ActivationBarrier(board: "d"))
             try bench.serve("d", behind: ActivationBarrier(board: "a"))
         }
@@ -67,7 +67,7 @@ struct BoardCircleTests {
         bench.machine.gateways = GatewayRules([all: .barrier(ActivationBarrier(board: "auth"))])
         try bench.serve("database", BoardServing(bypassesGateway: true))
         try bench.serve("auth", behind: ActivationBarrier(board: "database"))
-        #expect(throws: ServingRefusal.circle(["network", "auth", "database", "network"])) {
+        #expect(throws: ServingRefusal.cycle(["network", "auth", "database", "network"])) {
             try bench.serve(
                 "database", BoardServing(barrier: ActivationBarrier(board: "network"), bypassesGateway: true))
             try bench.serve("network")
@@ -84,13 +84,13 @@ struct BoardCircleTests {
         return bench
     }
 
-    private static let tooDeep = ActivationOutcome.circle((0...9).map { "b\($0)" })
+    private static let tooDeep = ActivationOutcome.cycle((0...9).map { "b\($0)" })
 
     @Test("A8: barriers deeper than 8 fail with the path; 8 do not")
     func tooDeep() throws {
         var bench = try chain()
         let alone = try bench.activate("b0")
-        #expect(bench.outcome(of: alone) == BoardCircleTests.tooDeep)
+        #expect(bench.outcome(of: alone) == BoardCycleTests.tooDeep)
         #expect(bench.running.isEmpty && bench.machine.isForgetful)
         let deep = try bench.activate("b1")
         for number in (1...9).reversed() {
@@ -105,7 +105,7 @@ struct BoardCircleTests {
         var bench = try chain()
         let deep = try bench.activate("b1")
         let tooDeep = try bench.activate("b0")
-        #expect(bench.outcome(of: tooDeep) == BoardCircleTests.tooDeep)
+        #expect(bench.outcome(of: tooDeep) == BoardCycleTests.tooDeep)
         #expect(bench.running == ["b9"])
         for number in (1...9).reversed() { bench.answer("b\(number)") }
         #expect(bench.outcome(of: deep) == .completed(done: true, output: nil))
@@ -124,7 +124,7 @@ struct BoardCircleTests {
         let deep = try bench.activate("b1")
         #expect(bench.running == ["slow"])
         bench.answer("slow")
-        #expect(bench.outcome(of: tooDeep) == BoardCircleTests.tooDeep)
+        #expect(bench.outcome(of: tooDeep) == BoardCycleTests.tooDeep)
         for number in (1...9).reversed() {
             #expect(bench.running == ["b\(number)"])
             bench.answer("b\(number)")
@@ -158,7 +158,7 @@ struct BoardCircleTests {
         let all = try #require(GatewayPattern("*"))
         bench.machine.gateways = GatewayRules([all: .barrier(ActivationBarrier(board: "auth"))])
         let activation = try bench.activate("database")
-        #expect(bench.outcome(of: activation) == .circle(["database", "auth", "database", "auth"]))
+        #expect(bench.outcome(of: activation) == .cycle(["database", "auth", "database", "auth"]))
         #expect(bench.machine.isForgetful)
     }
 
@@ -170,7 +170,7 @@ struct BoardCircleTests {
         try bench.serve("b\(last)")
         for number in (0...last).reversed() { try bench.activate("b\(number)", client: number) }
         let tooDeep = (0..<last - 8).reversed().map { number in (number...number + 9).map { "b\($0)" } }
-        let isRight = bench.ends.map(\.outcome) == tooDeep.map { .circle($0) }
+        let isRight = bench.ends.map(\.outcome) == tooDeep.map { .cycle($0) }
         #expect(isRight)
         #expect(bench.running == ["b\(last)", "b\(last)"])
         for _ in 0..<2 { bench.answer("b\(last)", done: false) }

@@ -172,7 +172,7 @@ struct CycleTests {
     }
 
     @Test("A5: the default timeout of a barrier is 30 seconds")
-    func usualTimeout() throws {
+    func defaultTimeout() throws {
         var bench = try bench()
         let activation = try bench.activate("checkout")
         bench.pass(.milliseconds(29_999))

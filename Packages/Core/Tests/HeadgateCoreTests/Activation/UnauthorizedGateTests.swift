@@ -25,7 +25,7 @@ struct UnauthorizedGateTests {
         bench.settle()
         bench.sender.answer(.status(401))
         bench.settle()
-        #expect(boards.asked.count == 2 && bench.sender.sent == [[1, 2]] && bench.summary().counters[.dead] == 0)
+        #expect(boards.requested.count == 2 && bench.sender.sent == [[1, 2]] && bench.summary().counters[.dead] == 0)
         boards.complete(["token": "new"])
         bench.settle()
         #expect(bench.sender.sent == [[1, 2], [1, 2]])
@@ -46,7 +46,7 @@ struct UnauthorizedGateTests {
         bench.gate.changeDispatcher(settings, kind: "recording", sender: nil, reachesNetwork: false)
         bench.sender.answer(.status(401))
         bench.settle()
-        #expect(bench.summary().counters[.dead] == 1 && boards.asked.count == 1)
+        #expect(bench.summary().counters[.dead] == 1 && boards.requested.count == 1)
     }
 
     @Test("A9: if the second delivery succeeds, nothing is lost and no attempt is charged")
@@ -119,7 +119,7 @@ struct UnauthorizedGateTests {
         bench.settle()
         bench.sender.answer(.status(401), to: 2)
         bench.settle()
-        #expect(boards.asked.count == 2 && bench.summary().counters[.dead] == 0)
+        #expect(boards.requested.count == 2 && bench.summary().counters[.dead] == 0)
         #expect(bench.sender.sent.sorted { $0[0] < $1[0] } == [[1], [1], [2], [2]])
     }
 
@@ -147,7 +147,7 @@ struct UnauthorizedGateTests {
         bench.settle()
         bench.sender.answer(.status(401))
         bench.settle()
-        #expect(bench.summary().counters[.dead] == 1 && boards.asked.count == 2 && bench.sender.sent == [[1]])
+        #expect(bench.summary().counters[.dead] == 1 && boards.requested.count == 2 && bench.sender.sent == [[1]])
         boards.complete()
         bench.settle()
         #expect(bench.sender.sent == [[1], [2]])
@@ -156,7 +156,7 @@ struct UnauthorizedGateTests {
     /// Tracks an event and answers every delivery attempt with 401.
     private func refuseForEver(_ bench: GateBench, _ meaning: SendResult.Refusal.Meaning = .never) {
         bench.track(1)
-        while boards.underWay > 0 {
+        while boards.inProgress > 0 {
             boards.complete()
             bench.settle()
             bench.sender.answer(.status(401, meaning))
@@ -170,7 +170,7 @@ struct UnauthorizedGateTests {
     func retriesOff() {
         let bench = bench { $0.retryFailedRequests = false }
         refuseForEver(bench)
-        #expect(bench.sender.sent == [[1], [1]] && boards.asked.count == 2)
+        #expect(bench.sender.sent == [[1], [1]] && boards.requested.count == 2)
         #expect(bench.store.memory.deadLetters.map(\.reason) == [.retriesOff])
     }
 
@@ -181,7 +181,7 @@ struct UnauthorizedGateTests {
             $0.backoffCap = .seconds(1)
         }
         refuseForEver(bench, .again)
-        #expect(bench.sender.sent.count == 4 && boards.asked.count == 4)
+        #expect(bench.sender.sent.count == 4 && boards.requested.count == 4)
         let deadLetters = bench.store.memory.deadLetters
         #expect(deadLetters.map(\.reason) == [.maxAttempts] && deadLetters.map(\.attempts) == [3])
     }
@@ -190,7 +190,7 @@ struct UnauthorizedGateTests {
     func notRetried() {
         let bench = bench()
         refuseForEver(bench)
-        #expect(bench.sender.sent == [[1], [1]] && boards.asked.count == 2)
+        #expect(bench.sender.sent == [[1], [1]] && boards.requested.count == 2)
         #expect(bench.store.memory.deadLetters.map(\.reason) == [.refusedStatus])
     }
 
@@ -202,6 +202,6 @@ struct UnauthorizedGateTests {
         bench.settle()
         bench.sender.answer(.status(403))
         bench.settle()
-        #expect(bench.summary().counters[.dead] == 1 && boards.asked.count == 1)
+        #expect(bench.summary().counters[.dead] == 1 && boards.requested.count == 1)
     }
 }

@@ -76,7 +76,7 @@ struct HalvingTests {
     }
 
     @Test("D6: with several batches in flight other events are sent next to the halves")
-    func othersGoOn() {
+    func othersContinue() {
         let bench = GateBench {
             $0.dispatchLimit = 4
             $0.inFlight = 2

@@ -29,7 +29,7 @@ struct ReadAheadTests {
     }
 
     @Test("Q6: events not in memory are requested once, from the position where reading continues")
-    mutating func asked() {
+    mutating func requested() {
         #expect(prepare(1) == (true, []))
         shelf.isInMemory = false
         #expect(prepare(3) == (false, [.readStore(after: 1)]))
@@ -63,9 +63,9 @@ struct ReadAheadTests {
     }
 
     @Test("Q2: an unexpected answer of the store has no effect")
-    mutating func unasked() {
-        #expect(readAhead.answered(.success(shelf.stored(behind: 2)), into: &queue) == .unasked)
-        #expect(readAhead.answered(.failure(.failed("late")), into: &queue) == .unasked)
+    mutating func unrequested() {
+        #expect(readAhead.answered(.success(shelf.stored(behind: 2)), into: &queue) == .unrequested)
+        #expect(readAhead.answered(.failure(.failed("late")), into: &queue) == .unrequested)
         #expect(prepare(9) == (true, []))
         #expect(queue.count == 4)
     }

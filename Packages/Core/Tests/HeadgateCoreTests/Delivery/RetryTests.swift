@@ -63,17 +63,17 @@ struct RetryTests {
 
     @Test("D5: Retry-After is the minimum wait of the whole dispatcher, at most an hour")
     func retryAfterIsFloor() {
-        let asked: [(Duration?, Int)] = [
+        let requested: [(Duration?, Int)] = [
             (.seconds(7), 7), (.seconds(7200), 3600), (.zero, 1), (.seconds(Int64.max), 3600), (nil, 1),
         ]
-        for (asked, seconds) in asked {
+        for (requested, seconds) in requested {
             let bench = GateBench { $0.backoffBase = .seconds(1) }
             bench.track(1)
-            bench.sender.answer(.status(503, retryAfter: asked))
+            bench.sender.answer(.status(503, retryAfter: requested))
             bench.advance(by: .milliseconds(seconds * 1000 - 1))
-            #expect(bench.sender.sent.count == 1, "\(String(describing: asked))")
+            #expect(bench.sender.sent.count == 1, "\(String(describing: requested))")
             bench.advance(by: .milliseconds(1))
-            #expect(bench.sender.sent.count == 2, "\(String(describing: asked))")
+            #expect(bench.sender.sent.count == 2, "\(String(describing: requested))")
         }
     }
 

@@ -127,9 +127,9 @@ struct ExampleTests {
     func robust() throws {
         struct Unreachable: Error {}
         var answer: Result<Bool, Unreachable> = .success(false)
-        var asked: [String] = []
+        var requested: [String] = []
         let barrier = try RobustBarrier(configuration: ["permission": "export"]) { key in
-            asked.append(key)
+            requested.append(key)
             return try answer.get()
         }
         bench.gate.registerScopedBarrier(barrier, scopes: [.all])
@@ -139,7 +139,7 @@ struct ExampleTests {
         answer = .failure(Unreachable())
         barrier.askAgain()
         #expect(isOpen())
-        #expect(asked == ["export", "export"])
+        #expect(requested == ["export", "export"])
     }
 
     @Test("B3, B9: the permission barrier leaves unknown states and failures to the service")

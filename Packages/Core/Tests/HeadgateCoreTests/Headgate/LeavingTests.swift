@@ -109,7 +109,7 @@ struct LeavingTests {
 
     @Test(
         "F2: a flush of several dispatchers continues with the others when one is removed, and ends unsettled")
-    func flushGoesOn() {
+    func flushContinues() {
         let bench = bench()
         bench.add(DispatcherSettings(id: "other"))
         _ = bench.gate.pause("collect", reason: nil, isFlushable: false) { _ in }

@@ -233,7 +233,7 @@ struct StopTests {
     }
 
     @Test("D11: a running flush ends with the stop, and reports its counts", arguments: [true, false])
-    func flushUnderWay(flushing: Bool) {
+    func flushInProgress(flushing: Bool) {
         var (answers, isDone) = ([FlushAnswer](), false)
         bench.track(1)
         _ = bench.gate.pause("collect", reason: nil, isFlushable: false) { _ in }

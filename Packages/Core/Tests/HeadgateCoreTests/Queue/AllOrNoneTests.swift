@@ -154,11 +154,11 @@ extension GateBench {
 
     /// Offers a list of events without ending the turn.
     fileprivate func admit(all list: [EventDraft]) throws(AdmissionRefusal) -> [Admission] {
-        try lend(list[...], []).get()
+        try nest(list[...], []).get()
     }
 
     /// Lends the events recursively, so that all borrowed texts are alive at the same time.
-    private func lend(
+    private func nest(
         _ rest: ArraySlice<EventDraft>, _ lent: [TrackedEvent]
     ) -> Result<[Admission], AdmissionRefusal> {
         guard let draft = rest.first else {
@@ -166,7 +166,7 @@ extension GateBench {
         }
         let route = (try? gate.route(narrowedTo: draft.dispatchers)) ?? RouteTable.noDispatcher
         return draft.withTracked(route: route, spareId: GateBench.spareId) {
-            lend(rest.dropFirst(), lent + [$0])
+            nest(rest.dropFirst(), lent + [$0])
         }
     }
 }

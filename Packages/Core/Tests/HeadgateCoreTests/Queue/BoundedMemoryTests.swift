@@ -105,7 +105,7 @@ struct BoundedMemoryTests {
     }
 
     @Test("Q6: a dispatcher with rare events reads them from memory, whatever was stored in between")
-    func seldomMeant() {
+    func seldomRouted() {
         let bench = GateBench(["busy", "idle"].map(DispatcherSettings.init(id:)), reply: { _ in .delivered })
         bench.track(1, EventDraft(dispatchers: ["idle"]))
         for _ in 0..<50 { bench.track(1, EventDraft(dispatchers: ["busy"])) }
@@ -142,7 +142,7 @@ struct BoundedMemoryTests {
 
     @Test(
         "X3: of the clients waiting for room in a group as many continue as there is room for, in order of arrival")
-    func sendersGoOn() {
+    func sendersContinue() {
         let bench = GateBench()
         let large = EventDraft(data: #"{"x":"\#(String(repeating: "y", count: 100_000))"}"#)
         while !bench.gate.events.isGroupFull { bench.track(large) }

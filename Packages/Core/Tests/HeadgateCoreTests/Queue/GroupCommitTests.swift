@@ -155,7 +155,7 @@ struct GroupCommitTests {
     }
 
     @Test("Q8: delivery continues while the store cannot write, and is stored later")
-    func deliveryGoesOn() throws {
+    func deliveryContinues() throws {
         bench.track(2)
         bench.store.memory.fault = .noRoom("full")
         bench.sender.answer()

@@ -47,8 +47,8 @@ struct KeyOrderTests {
     @Test("Q2, P6: a key is compared without its escapes, and unpaired surrogates are different keys")
     func spelledOtherwise() {
         let bench = bench(inFlight: 9, limit: 1)
-        let spellings = [#""a""#, #""\u0061""#, #""\ud800""#, #""\udc00""#, #""\ufffd""#, #""\uD800""#]
-        for spelling in spellings { bench.track(EventDraft(keySpelling: spelling)) }
+        let rawKeys = [#""a""#, #""\u0061""#, #""\ud800""#, #""\udc00""#, #""\ufffd""#, #""\uD800""#]
+        for rawKey in rawKeys { bench.track(EventDraft(rawKey: rawKey)) }
         bench.settle()
         #expect(bench.sender.sent == [[1], [3], [4], [5]])
         bench.sender.answer(to: 1)

@@ -35,7 +35,7 @@ struct RestartTests {
     }
 
     @Test("Q3: sequence numbers continue, even if everything was delivered")
-    func numbersGoOn() throws {
+    func numbersContinue() throws {
         let bench = GateBench(reply: { _ in .delivered })
         bench.track(3)
         try bench.restart()

@@ -116,7 +116,7 @@ private final class History: GateHost {
     private var positions: [DispatcherNumber: SequenceNumber] = [1: 0, 2: 0, 3: 0]
     private var dead: Set<DeadLetterName> = []
     private var kept = 0
-    private var (asked, answered) = (0, 0)
+    private var (requested, answered) = (0, 0)
 
     init(_ seed: Seed) {
         (self.seed, random) = (seed, SeededRandom(seed: seed))
@@ -159,7 +159,7 @@ private final class History: GateHost {
 
     /// Requests a notification for when all changes so far are written.
     private func ask() {
-        asked += 1
+        requested += 1
         let (value, deadLetters) = (kept, dead)
         settlements.whenWritten { [unowned self] fault in
             answered += 1
@@ -188,7 +188,7 @@ private final class History: GateHost {
         }
         #expect(store.trimmed == positions.values.min(), "\(seed)")
         #expect(kept == 0 || store.kept["a"] == [UInt8(kept % 256)], "\(seed)")
-        #expect(answered == asked && settlements.isIdle, "\(seed)")
+        #expect(answered == requested && settlements.isIdle, "\(seed)")
     }
 
     // MARK: As the gate

@@ -66,7 +66,7 @@ struct LoadRoutingTests {
         let bench = try bench()
         try bench.gate.loadRules.set(.reference("later"), forId: "is_order")
         #expect(try wanting(bench, "order", plan: "pro") == ["all"])
-        #expect(throws: RuleFault.circle(["later", "is_order", "later"])) {
+        #expect(throws: RuleFault.cycle(["later", "is_order", "later"])) {
             try bench.gate.loadRules.set(.not(.reference("is_order")), forId: "later")
         }
         try bench.gate.loadRules.set(rule("order"), forId: "later")

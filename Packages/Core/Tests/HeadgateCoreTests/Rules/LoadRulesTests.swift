@@ -55,10 +55,10 @@ struct LoadRulesTests {
             "a": .and([Self.yes, .reference("b")]), "b": .not(.reference("c")), "c": .or([.reference("a")]),
             "d": .reference("d"), "e": .reference("nobody"), "f": .reference("a"), "fine": Self.yes,
         ])
-        #expect(RuleResolver(rules).fault(in: .reference("a")) == .circle(["a", "b", "c", "a"]))
-        #expect(RuleResolver(rules).fault(in: .reference("c")) == .circle(["c", "a", "b", "c"]))
-        #expect(RuleResolver(rules).fault(in: .reference("d")) == .circle(["d", "d"]))
-        #expect(RuleResolver(rules).fault(in: .reference("f")) == .circle(["a", "b", "c", "a"]))
+        #expect(RuleResolver(rules).fault(in: .reference("a")) == .cycle(["a", "b", "c", "a"]))
+        #expect(RuleResolver(rules).fault(in: .reference("c")) == .cycle(["c", "a", "b", "c"]))
+        #expect(RuleResolver(rules).fault(in: .reference("d")) == .cycle(["d", "d"]))
+        #expect(RuleResolver(rules).fault(in: .reference("f")) == .cycle(["a", "b", "c", "a"]))
         #expect(RuleResolver(rules).fault(in: .reference("e")) == .unknownRule("nobody"))
         #expect(RuleResolver(rules).fault(in: .and([.reference("fine"), .reference("fine")])) == nil)
     }
@@ -67,7 +67,7 @@ struct LoadRulesTests {
     func faultsBehindUnknown() {
         let rules = LoadRules(["a": .and([.reference("nobody"), .reference("a")])])
         let patterns = LiteralPatterns()
-        #expect(rules.fault(in: .reference("a"), patterns: patterns) == .circle(["a", "a"]))
+        #expect(rules.fault(in: .reference("a"), patterns: patterns) == .cycle(["a", "a"]))
         let refused = Rule.just(.regularExpression(ignoreCase: false, variable: "event", target: "("))
         #expect(
             rules.fault(in: .or([.reference("nobody"), refused]), patterns: patterns)

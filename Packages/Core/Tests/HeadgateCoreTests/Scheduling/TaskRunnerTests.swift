@@ -16,9 +16,9 @@ struct TaskRunnerTests {
         func ask(_ then: @escaping (Int) -> Void) { open.append(then) }
 
         func answer(_ value: Int) {
-            let asked = open
+            let requested = open
             open = []
-            for then in asked { then(value) }
+            for then in requested { then(value) }
         }
     }
 

@@ -265,7 +265,7 @@ struct TransformationTests {
     }
 
     @Test("P4: by default the event continues without the members to remove")
-    func goesOnWithoutError() throws {
+    func continuesWithoutError() throws {
         let bench = bench("a")
         try add(
             EditingTransformer([.set("user.seen", true), .remove("mail")]) { _ in "" }, "m", to: bench,

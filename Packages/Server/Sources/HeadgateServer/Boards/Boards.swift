@@ -26,8 +26,8 @@ final class Boards {
     /// The callbacks that get the outcome of each activation.
     private var completions: [Int: (ActivationOutcome) -> Void] = [:]
     private let servingSubject = PulseSubject<Void>()
-    private var alarm: (any Disposable)?
-    private var alarmTime: Instant?
+    private var timer: (any Disposable)?
+    private var timerDeadline: Instant?
 
     init(scheduler: any Scheduler, log: Log) {
         self.scheduler = scheduler
@@ -126,8 +126,8 @@ final class Boards {
     /// Cancels all activations, because the service stops.
     func close() {
         for activation in completions.keys.sorted() { cancel(activation) }
-        alarm?.dispose()
-        alarm = nil
+        timer?.dispose()
+        timer = nil
     }
 
     // MARK: Orders
@@ -176,14 +176,14 @@ final class Boards {
     // MARK: Time
 
     private func arm() {
-        guard machine.nextDeadline != alarmTime else { return }
-        alarm?.dispose()
-        alarmTime = machine.nextDeadline
-        alarm = alarmTime.map { time in scheduler.schedule(at: time) { [weak self] in self?.timePassed() } }
+        guard machine.nextDeadline != timerDeadline else { return }
+        timer?.dispose()
+        timerDeadline = machine.nextDeadline
+        timer = timerDeadline.map { time in scheduler.schedule(at: time) { [weak self] in self?.timePassed() } }
     }
 
     private func timePassed() {
-        alarmTime = nil
+        timerDeadline = nil
         perform(machine.timePassed(to: scheduler.now))
     }
 }

@@ -53,14 +53,14 @@ extension RPCError {
         case .providerLost: self.init(.providerLost, "the process that serves board \(board) has disconnected")
         case .timedOut: self.init(.timeout, "board \(board) did not answer in time")
         case .cancelled(let barrier, let cause): self = .cancelled(barrier: barrier, cause: cause.rawValue)
-        case .circle(let boards): self = .circle(boards)
+        case .cycle(let boards): self = .cycle(boards)
         // A client that still listens gets this only because the service stops.
         case .withdrawn: self.init(.shuttingDown)
         }
     }
 
     /// Makes the error of boards that would wait for each other (Behaviour A8).
-    static func circle(_ boards: [String]) -> RPCError {
+    static func cycle(_ boards: [String]) -> RPCError {
         RPCError(
             .activationCycle, "the boards would wait for each other in a circle: \(boards.joined(separator: ", "))",
             data: ["path": .array(boards.map { .string($0) })])
@@ -70,13 +70,13 @@ extension RPCError {
         var data: DataObject = ["board": .string(board), "cause": .string(BarrierCause.refused.rawValue)]
         if let error = fault.error { data["error"] = .object(error) }
         var error = RPCError(.cancelled, "board \(board): \(fault.message)", data: data)
-        error.spelling = fault.spelling.map { spelled(error, board: board, $0) }
+        error.rawJSON = fault.rawJSON.map { spelled(error, board: board, $0) }
         return error
     }
 
     /// Returns the JSON texts of the error. They contain the fault's texts byte for byte, as the board's process sent
     /// them (Behaviour P6).
-    private static func spelled(_ error: RPCError, board: String, _ fault: ActivationFault.Spelling) -> Spelling {
+    private static func spelled(_ error: RPCError, board: String, _ fault: ActivationFault.RawJSON) -> RawJSON {
         let start = Array(DataItem.string("board \(board): ").json.utf8)
         var data = JSONWriter()
         data.beginObject()
@@ -87,7 +87,7 @@ extension RPCError {
         data.member("error")
         data.raw(fault.error)
         data.endObject()
-        return Spelling(message: start.dropLast() + fault.message.dropFirst(), data: data.bytes)
+        return RawJSON(message: start.dropLast() + fault.message.dropFirst(), data: data.bytes)
     }
 }
 
@@ -118,13 +118,13 @@ extension ActivationFault {
         var object: DataObject = ["code": .number(DataNumber(error.code)), "message": .string(error.message)]
         if !error.data.isEmpty { object["data"] = .object(error.data) }
         self.init(
-            message: error.message, error: object, spelling: error.spelling.map { Spelling($0, code: error.code) })
+            message: error.message, error: object, rawJSON: error.rawJSON.map { RawJSON($0, code: error.code) })
     }
 }
 
-extension ActivationFault.Spelling {
+extension ActivationFault.RawJSON {
     /// Creates the texts of a fault from those of a process's error.
-    fileprivate init(_ error: RPCError.Spelling, code: Int) {
+    fileprivate init(_ error: RPCError.RawJSON, code: Int) {
         var writer = JSONWriter()
         writer.beginObject()
         writer.member("code", code)

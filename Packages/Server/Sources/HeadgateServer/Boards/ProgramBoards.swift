@@ -61,7 +61,7 @@ public final class ProgramBoards {
         _ board: String, _ serving: BoardServing, _ choose: @escaping (DataItem) throws -> ActivationBarrier?,
         _ begin: @escaping (BoardTask) -> Void
     ) throws(BoardRefusal) -> ProgramBoard {
-        if let complaint = BoardName.complaint(about: board) { throw .name(complaint) }
+        if let problem = BoardName.problem(about: board) { throw .name(problem) }
         served += 1
         // Negative, because sessions have positive numbers.
         let provider = ProgramBoard(board, number: -served, in: boards, choose, begin)
@@ -102,7 +102,7 @@ public final class ProgramBoards {
     /// Activates a board (Behaviour A1).
     ///
     /// If the run of a barrier activates a board behind the same barrier, the activation fails with
-    /// ``ActivationOutcome/circle(_:)`` (Behaviour A8). The server recognises the circle only if the code that handles
+    /// ``ActivationOutcome/cycle(_:)`` (Behaviour A8). The server recognises the circle only if the code that handles
     /// the run, or a task that this code started, makes the call.
     /// - Parameters:
     ///   - board: the board's name.

@@ -14,7 +14,7 @@ struct ConfiguredDispatcher: Sendable, Equatable {
 extension ConfiguredDispatcher {
     /// Reads an entry of `dispatchers`. Wrong values are added to the faults and replaced by their defaults.
     init(id: String, _ entry: SettingsReader, rules: RuleReader, kinds: DispatcherKinds) {
-        if let complaint = DispatcherID.complaint(about: id) { entry.fault(complaint) }
+        if let problem = DispatcherID.problem(about: id) { entry.fault(problem) }
         common = DispatcherSettings(id: id)
         common.read(entry)
         common.loadRule = rules.rule("load_rule", in: entry)
@@ -118,8 +118,8 @@ extension SettingsReader {
     /// Reads the ID of a dispatcher that is no longer configured. Only one dispatcher may name it.
     fileprivate func dispatcherID(_ key: String, of id: String) -> String? {
         guard let former = string(key) else { return nil }
-        if let complaint = DispatcherID.complaint(about: former) {
-            fault(key, "", complaint)
+        if let problem = DispatcherID.problem(about: former) {
+            fault(key, "", problem)
         } else if former == id {
             fault(key, "", "must be another dispatcher's id")
         } else {

@@ -148,7 +148,7 @@ final class ProgramEvents: SessionConnection {
     func write(_ bytes: [UInt8]) {
         let padded = bytes + [UInt8](repeating: 0, count: ProgramEvents.padding)
         padded.withUnsafeBytes { padded in
-            framer.lend(UnsafeRawBufferPointer(rebasing: padded[..<bytes.count]))
+            framer.borrow(UnsafeRawBufferPointer(rebasing: padded[..<bytes.count]))
             while case .text(let line)? = framer.next() {
                 switch decoder.decode(line) {
                 case .message(let message): take(message)

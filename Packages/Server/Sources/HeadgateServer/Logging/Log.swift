@@ -8,7 +8,7 @@ final class Log {
     let output: LogOutput
     private let scheduler: any Scheduler
     private var bursts = LogBursts()
-    private var alarm: (any Disposable)?
+    private var timer: (any Disposable)?
 
     init(scheduler: any Scheduler, output: LogOutput) {
         self.scheduler = scheduler
@@ -20,18 +20,18 @@ final class Log {
         guard output.isRead else { return }
         let line = LogLine(kind, members)
         guard !bursts.take(line, at: scheduler.now) else { return output.write(line) }
-        if alarm == nil { arm() }
+        if timer == nil { arm() }
     }
 
     /// Logs the lines that are held back, because the daemon ends.
     func end() {
-        alarm?.dispose()
-        alarm = nil
+        timer?.dispose()
+        timer = nil
         for line in bursts.end() { output.write(line) }
     }
 
     private func arm() {
-        alarm = bursts.nextDeadline.map { due in
+        timer = bursts.nextDeadline.map { due in
             scheduler.schedule(at: due) { [weak self] in self?.timePassed() }
         }
     }

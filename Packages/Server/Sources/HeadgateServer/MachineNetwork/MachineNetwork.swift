@@ -94,9 +94,9 @@ final class NetworkProbe {
     private let scheduler: any Scheduler
     private let http: HTTPClient
     private var onAnswer: (() -> Void)?
-    private var alarm: (any Disposable)?
+    private var timer: (any Disposable)?
     private var transfer: HTTPTransfer?
-    private var lastAsked: Instant?
+    private var lastRequest: Instant?
 
     init(_ settings: NetworkSettings.Probe, scheduler: any Scheduler, http: HTTPClient) {
         self.settings = settings
@@ -119,22 +119,22 @@ final class NetworkProbe {
     /// Stops the probe.
     func stop() {
         onAnswer = nil
-        alarm?.dispose()
-        alarm = nil
+        timer?.dispose()
+        timer = nil
         transfer.map(http.cancel)
         transfer = nil
     }
 
     private func askWhenDue() {
-        guard let lastAsked, scheduler.now < lastAsked + settings.interval else { return ask() }
-        alarm = scheduler.schedule(at: lastAsked + settings.interval) { [weak self] in
-            self?.alarm = nil
+        guard let lastRequest, scheduler.now < lastRequest + settings.interval else { return ask() }
+        timer = scheduler.schedule(at: lastRequest + settings.interval) { [weak self] in
+            self?.timer = nil
             self?.ask()
         }
     }
 
     private func ask() {
-        lastAsked = scheduler.now
+        lastRequest = scheduler.now
         let target = HTTPRequest.Target(
             url: settings.url, method: .get, timeout: settings.timeout, connectTimeout: settings.timeout)
         transfer = http.send(HTTPRequest(target: target)) { [weak self] in self?.take($0) }

@@ -121,11 +121,11 @@ final class NetworkWatch {
 /// request after another. A pure value.
 struct NetlinkInquiry {
     private var requested: Set<NetworkList> = []
-    private var underWay: (list: NetworkList, number: UInt32)?
+    private var inProgress: (list: NetworkList, number: UInt32)?
     private var lastNumber: UInt32 = 0
 
     /// A Boolean value that says whether every wanted list has arrived.
-    var isComplete: Bool { requested.isEmpty && underWay == nil }
+    var isComplete: Bool { requested.isEmpty && inProgress == nil }
 
     /// Requests a list, again if it is already being read.
     mutating func want(_ list: NetworkList) {
@@ -134,30 +134,30 @@ struct NetlinkInquiry {
 
     /// Returns the next list to request and its number, or nil if a request is open or no list is wanted.
     mutating func next() -> (list: NetworkList, number: UInt32)? {
-        guard underWay == nil, let list = NetworkList.allCases.first(where: requested.contains) else { return nil }
+        guard inProgress == nil, let list = NetworkList.allCases.first(where: requested.contains) else { return nil }
         requested.remove(list)
         lastNumber &+= 1
-        underWay = (list, lastNumber)
-        return underWay
+        inProgress = (list, lastNumber)
+        return inProgress
     }
 
     /// Ends a list. Numbers of no open request are ignored.
     mutating func ended(_ number: UInt32) {
-        if underWay?.number == number { underWay = nil }
+        if inProgress?.number == number { inProgress = nil }
     }
 
     /// Requests a list again, because it changed while the kernel sent it.
     mutating func interrupted(_ number: UInt32) {
-        guard let underWay, underWay.number == number else { return }
-        want(underWay.list)
+        guard let inProgress, inProgress.number == number else { return }
+        want(inProgress.list)
     }
 
     /// Ends a request that the kernel refused. The list is still wanted.
     /// - Returns: true if the request was open.
     mutating func refused(_ number: UInt32) -> Bool {
-        guard underWay?.number == number else { return false }
+        guard inProgress?.number == number else { return false }
         interrupted(number)
-        underWay = nil
+        inProgress = nil
         return true
     }
 }

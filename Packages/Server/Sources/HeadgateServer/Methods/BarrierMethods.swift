@@ -15,11 +15,11 @@ struct BarrierMethods: MethodFamily {
     private static let register = FamilyMethod<Self>(
         "barrier.register", .control,
         "Registers a barrier that the client controls, or takes over one whose owner has disconnected.",
-        Field("id", .string(1...BarrierName.longest, complaint: BarrierName.complaint)),
-        Field(optional: "scopes", scopes, usually: [.all], asItem: "all", "`all`, or ids of dispatchers"),
-        Field("state", Shape<BarrierState>.word), Field(optional: "flushable", usually: true),
+        Field("id", .string(1...BarrierName.longest, problem: BarrierName.problem)),
+        Field(optional: "scopes", scopes, default: [.all], asItem: "all", "`all`, or ids of dispatchers"),
+        Field("state", Shape<BarrierState>.word), Field(optional: "flushable", default: true),
         Field(
-            optional: "on_disconnect", usually: RemoteBarrierRegistration.OnDisconnect.unregister,
+            optional: "on_disconnect", default: RemoteBarrierRegistration.OnDisconnect.unregister,
             "the barrier's state after the client has disconnected"), reasons: [.conflict, .limit, .storage]
     ) { parts, call, id, scopes, state, isFlushable, onDisconnect throws(RPCError) in
         guard scopes.count <= Limits.mostScopes else {
@@ -54,7 +54,7 @@ struct BarrierMethods: MethodFamily {
 
     private static let unregister = FamilyMethod<Self>(
         "barrier.unregister", .control, "Removes a barrier.", Field("id", .string),
-        Field(optional: "force", usually: false, "remove it even if another client has registered it"),
+        Field(optional: "force", default: false, "remove it even if another client has registered it"),
         reasons: [.notFound, .conflict, .storage]
     ) { parts, call, id, force throws(RPCError) in
         do throws(RemoteBarrierRefusal) {

@@ -6,17 +6,17 @@ import HeadgateWire
 enum BoardMessages {
     /// The parameter that names a board.
     static let boardField = Field(
-        "board", .string(1...BoardName.longest, complaint: BoardName.complaint))
+        "board", .string(1...BoardName.longest, problem: BoardName.problem))
 
-    private static let usual = ActivationBarrier(board: "")
+    private static let defaults = ActivationBarrier(board: "")
 
     /// A barrier, as a client describes it.
     static let barrier = Shape.object(
         boardField,
-        Field(optional: "option", usually: usual.option, "the activations that share one cycle of the barrier"),
-        Field(optional: "scope", usually: usual.scope, "the scope of one cycle of the barrier"),
-        Field(optional: "timeout_ms", .milliseconds(atLeast: 1), usually: usual.timeout),
-        Field(optional: "on_timeout", usually: usual.onTimeout),
+        Field(optional: "option", default: defaults.option, "the activations that share one cycle of the barrier"),
+        Field(optional: "scope", default: defaults.scope, "the scope of one cycle of the barrier"),
+        Field(optional: "timeout_ms", .milliseconds(atLeast: 1), default: defaults.timeout),
+        Field(optional: "on_timeout", default: defaults.onTimeout),
         Field(
             optional: "sticky_ms", .milliseconds(atLeast: 1),
             "the time for which a completed cycle stays valid for later activations")

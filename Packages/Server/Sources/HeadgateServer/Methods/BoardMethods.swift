@@ -37,7 +37,7 @@ struct BoardMethods: MethodFamily {
             optional: "barrier", boardBarrier,
             "the board that must complete before this one runs; `ask`: the server requests it at each activation"),
         Field(
-            optional: "bypass_gateway", usually: false,
+            optional: "bypass_gateway", default: false,
             "true: the board bypasses the gateway, if the settings allow that"),
         reasons: [.conflict, .activationCycle, .limit]
     ) { parts, call, board, barrier, bypassesGateway throws(RPCError) in
@@ -62,18 +62,18 @@ struct BoardMethods: MethodFamily {
     // MARK: Activating
 
     /// The default timeout of an activation (Behaviour A5).
-    private static let usualTimeout = Duration.seconds(30)
+    private static let defaultTimeout = Duration.seconds(30)
 
     private static let activate = FamilyMethod<Self>(
         "board.activate", .track, "Activates a board once its barriers have completed, and returns the outcome.",
         BoardMessages.boardField,
-        Field(optional: "input", .boardInput, usually: BoardInput(), asItem: .null),
+        Field(optional: "input", .boardInput, default: BoardInput(), asItem: .null),
         Field(optional: "mainboard", .string(1...longestMainboard), "by default the connection's namespace"),
         Field(
-            optional: "timeout_ms", .milliseconds(atLeast: 1), usually: usualTimeout,
+            optional: "timeout_ms", .milliseconds(atLeast: 1), default: defaultTimeout,
             "measured from the request to the serving process"),
         Field(
-            optional: "wait_ms", .milliseconds(atLeast: 0), usually: .zero,
+            optional: "wait_ms", .milliseconds(atLeast: 0), default: .zero,
             "time to wait for a client that serves the board"),
         result: BoardMessages.outcome.schema,
         reasons: [.notFound, .cancelled, .providerLost, .timeout, .activationCycle, .limit, .shuttingDown]
@@ -110,7 +110,7 @@ extension RPCError {
     fileprivate init(_ refusal: ServingRefusal, board: String) {
         switch refusal {
         case .differs: self.init(.conflict, "other clients serve board \(board) with another barrier or gateway")
-        case .circle(let boards): self = .circle(boards)
+        case .cycle(let boards): self = .cycle(boards)
         case .tooMany(let most): self.init(.limit, "a connection serves at most \(most) boards")
         }
     }

@@ -53,7 +53,7 @@ struct ClientMethods: MethodFamily {
                 .required(key: counter.name, .count, { $0.session.events[counter] }, counter.meaning)
             }),
         .required("failed", .count, \.session.failures, "Messages that were refused or failed"),
-        .required("unanswered", .count, \.session.machine.account.underWay, "Requests without an answer"),
+        .required("unanswered", .count, \.session.machine.account.inProgress, "Requests without an answer"),
         .required(
             "output_bytes", .count, \.session.connection.outputBytes,
             "Bytes of output that the client has not read yet"),

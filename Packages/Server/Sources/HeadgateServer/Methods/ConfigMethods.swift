@@ -23,7 +23,7 @@ struct ConfigMethods: MethodFamily {
     private static let set = FamilyMethod<Self>(
         "config.set", .configure, "Merges a patch into the programmatic layer; null removes.",
         Field("patch", .settings, "the patch, in the form of the settings"),
-        Field(optional: "persist", usually: false, "true: the change survives a restart"),
+        Field(optional: "persist", default: false, "true: the change survives a restart"),
         reasons: [.invalidSettings, .storage]
     ) { parts, call, patch, persists in
         parts.control.set(patch, persists: persists) { [reply = call.reply] result in

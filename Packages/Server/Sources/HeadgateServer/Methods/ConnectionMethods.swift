@@ -31,7 +31,7 @@ struct ConnectionMethods: MethodFamily {
             optional: "namespace", .string(1...256),
             "the namespace of the client's event ids, for its user alone; by default `uid:` and the user's number"),
         Field(
-            optional: "protocol", .integer, usually: protocolNumber,
+            optional: "protocol", .integer, default: protocolNumber,
             "the protocol's version; the daemon refuses another one with the reason `conflict`"),
         result: greeting.schema, reasons: [.conflict]
     ) { parts, call, client, namespace, number throws(RPCError) in

@@ -9,9 +9,9 @@ struct DeadLetterMethods: MethodFamily {
 
     private static let list = FamilyMethod<Self>(
         "dead_letters.list", .read, "Returns dead letters, oldest first.", changesNothing: true,
-        Field(optional: "dispatcher", .string), Field(optional: "limit", .integer(1...1_000), usually: 100),
+        Field(optional: "dispatcher", .string), Field(optional: "limit", .integer(1...1_000), default: 100),
         Field(
-            optional: "after", .integer(0...), usually: 0,
+            optional: "after", .integer(0...), default: 0,
             "return the dead letters after this number (`next` of the previous page)"),
         result: page.schema, reasons: [.notFound, .storage]
     ) { parts, call, dispatcher, limit, after throws(RPCError) in

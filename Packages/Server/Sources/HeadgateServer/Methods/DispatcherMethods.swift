@@ -18,7 +18,7 @@ struct DispatcherMethods: MethodFamily {
     private static let pause = FamilyMethod<Self>(
         "dispatcher.pause", .control, "Pauses a dispatcher: closes its ManualBarrier. It stays paused across restarts.",
         Field("id", .string), reason,
-        Field(optional: "flushable", usually: false, "true: a flush passes the barrier"),
+        Field(optional: "flushable", default: false, "true: a flush passes the barrier"),
         reasons: [.notFound, .storage]
     ) { parts, call, id, reason, isFlushable throws(RPCError) in
         let isKnown = parts.gate.pause(id, reason: reason, isFlushable: isFlushable, then: call.reply.answerWritten())

@@ -21,7 +21,7 @@ struct EraseMethods: MethodFamily {
         "Erases stored events for all dispatchers, and dead letters, and removes their bytes from the data directory.",
         Field("when", rule, "the condition for the events, in the language of load rules"),
         Field(optional: "reason", .string(0...Limits.longestReason), "the reason, for the log"),
-        Field(optional: "dry_run", usually: false, "true: the events are counted, and nothing is erased"),
+        Field(optional: "dry_run", default: false, "true: the events are counted, and nothing is erased"),
         result: erased.schema, reasons: [.conflict, .limit, .storage]
     ) { parts, call, item, reason, isDryRun throws(RPCError) in
         let rule = try parts.rule(item)

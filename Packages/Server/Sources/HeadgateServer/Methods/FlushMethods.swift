@@ -8,15 +8,15 @@ struct FlushMethods: MethodFamily {
     let clientFlushes: ClientFlushes
 
     /// The default timeout of a flush (Behaviour F2).
-    static let usualTimeout = Duration.seconds(30)
+    static let defaultTimeout = Duration.seconds(30)
 
     private static let flush = FamilyMethod<Self>(
         "flush", .track, "Sends the events that are pending now, through all flushable barriers.",
         Field(
             optional: "dispatchers", .array(of: .string, atMost: Limits.mostDispatchers),
             "the dispatchers to flush; by default all"),
-        Field(optional: "wait", usually: false, "true: the answer comes when the flush has ended"),
-        Field(optional: "timeout_ms", .milliseconds(atLeast: 0), usually: usualTimeout, "0: no timeout"),
+        Field(optional: "wait", default: false, "true: the answer comes when the flush has ended"),
+        Field(optional: "timeout_ms", .milliseconds(atLeast: 0), default: defaultTimeout, "0: no timeout"),
         Field(optional: "flush", .string(1...Limits.longestName), "an id chosen by the client, for `flush.cancel`"),
         result: FlushResult.shape.schema, reasons: [.notFound, .conflict, .limit]
     ) { parts, call, ids, waits, timeout, name throws(RPCError) in

@@ -41,7 +41,7 @@ enum OpenRPCDocument {
 
     private static func error(_ reason: ErrorReason) -> DataItem {
         [
-            "code": .number(DataNumber(RPCError.serviceCode)), "message": .string(reason.usualMessage),
+            "code": .number(DataNumber(RPCError.serviceCode)), "message": .string(reason.defaultMessage),
             "data": ["reason": .string(reason.rawValue)],
         ]
     }

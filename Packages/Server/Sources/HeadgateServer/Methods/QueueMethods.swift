@@ -9,9 +9,9 @@ struct QueueMethods: MethodFamily {
     private static let peek = FamilyMethod<Self>(
         "queue.peek", .read, "Returns the next pending events of a dispatcher, as they are stored.",
         changesNothing: true,
-        Field("dispatcher", .string), Field(optional: "limit", .integer(1...1_000), usually: 10),
+        Field("dispatcher", .string), Field(optional: "limit", .integer(1...1_000), default: 10),
         Field(
-            optional: "after", .integer(0...), usually: 0,
+            optional: "after", .integer(0...), default: 0,
             "return the events after this sequence number (`next` of the previous page)"),
         result: page.schema, reasons: [.notFound, .storage]
     ) { parts, call, id, limit, after throws(RPCError) in

@@ -26,7 +26,7 @@ struct RewindMethods: MethodFamily {
         "Rewinds a dispatcher: delivered events that the store retains are sent again, from a given sequence number or time on.",
         Field("id", .string, "the dispatcher's id"),
         Field("to", target, "a sequence number, a time, or a duration back like \"-2h\""),
-        Field(optional: "dry_run", usually: false, "true: the events are counted, and nothing changes"),
+        Field(optional: "dry_run", default: false, "true: the events are counted, and nothing changes"),
         result: rewound.schema, reasons: [.notFound, .storage, .conflict, .cancelled]
     ) { parts, call, id, target, isDryRun throws(RPCError) in
         let (reply, caller) = (call.reply, call.session.caller)

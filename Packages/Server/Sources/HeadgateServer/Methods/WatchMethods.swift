@@ -9,7 +9,7 @@ struct WatchMethods: MethodFamily {
         "watch", .observe,
         "Starts a watch: the daemon reports the present state and later changes as `changed` notifications.",
         Field(
-            optional: "topics", .array(of: Shape<WatchTopic>.word, atLeast: 1), usually: WatchTopic.allCases,
+            optional: "topics", .array(of: Shape<WatchTopic>.word, atLeast: 1), default: WatchTopic.allCases,
             asItem: .array(WatchTopic.allCases.map { .string($0.rawValue) })),
         result: started.schema, reasons: [.limit]
     ) { parts, call, topics throws(RPCError) in

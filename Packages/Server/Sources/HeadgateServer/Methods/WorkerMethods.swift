@@ -12,7 +12,7 @@ struct WorkerMethods: MethodFamily {
         "Subscribes to the batches of a dispatcher of kind `worker`, which the daemon sends as `dispatch`.",
         Field("id", .string),
         Field(
-            optional: "credit", .integer(1...DispatcherSettings.mostInFlight), usually: 1, "the most batches at a time"),
+            optional: "credit", .integer(1...DispatcherSettings.mostInFlight), default: 1, "the most batches at a time"),
         Field(optional: "limit", .integer(1...), "the most events of a batch"),
         reasons: [.notFound, .conflict, .unauthorized]
     ) { parts, call, id, credit, mostEvents throws(RPCError) in

@@ -141,8 +141,8 @@ final class Session {
         case .takeLines: return takeLines()
         case .pause(let awaited):
             connection.pauseReading()
-            goOn(after: awaited)
-        case .stayPaused(let awaited): goOn(after: awaited)
+            proceed(after: awaited)
+        case .stayPaused(let awaited): proceed(after: awaited)
         case .resumeReading:
             connection.resumeReading()
             return machine.readingResumed()
@@ -181,7 +181,7 @@ final class Session {
     }
 
     /// Arranges that the machine is called when the awaited event comes.
-    private func goOn(after awaited: SessionMachine.Awaited) {
+    private func proceed(after awaited: SessionMachine.Awaited) {
         switch awaited {
         case .room:
             unreadSince = gate.scheduler.now
@@ -418,7 +418,7 @@ final class Session {
         _ method: StaticString, params: (inout JSONWriter) -> Void, then: @escaping PeerRequests.Completion
     ) -> PeerRequests.Number {
         let number = peerRequests.add(then)
-        machine.askedClient()
+        machine.requestedClient()
         guard connection.isOpen, machine.mayAnswer else {
             gate.scheduler.soon { self.take(.failure(.gone), of: self.peerRequests.take(number)) }
             return number
@@ -463,7 +463,7 @@ final class Session {
 extension Session {
     /// Handles bytes from the client. The memory behind the bytes must be readable, as ``ConnectionHandler`` requires.
     func took(_ bytes: UnsafeRawBufferPointer) {
-        framer.lend(bytes)
+        framer.borrow(bytes)
         machine.userShare = turns.left(of: caller.credentials.uid)
         perform(machine.bytesCame())
         framer.keepRest()

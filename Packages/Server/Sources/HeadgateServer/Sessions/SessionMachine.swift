@@ -103,7 +103,7 @@ struct SessionMachine {
     var userShare = TurnShare.whole
     private var limits: Limits
     /// The number of requests that the client has not answered.
-    private(set) var asked = 0
+    private(set) var requested = 0
     /// A Boolean value that says whether the next line waits for room in the commit group.
     private var isLineHeld = false
     private var ending = Ending.none
@@ -281,13 +281,13 @@ struct SessionMachine {
 
     // MARK: Requests to the client
 
-    mutating func askedClient() {
-        asked += 1
+    mutating func requestedClient() {
+        requested += 1
     }
 
     /// Handles that the client has answered a request, or that the daemon has withdrawn the request.
     mutating func clientAnswered() -> Order {
-        asked -= 1
+        requested -= 1
         return closeIfDone()
     }
 
@@ -330,7 +330,7 @@ struct SessionMachine {
         let isDue = reading == .over || ending == .requested && reading == .open && !peer.isLost
         guard isDue, ending != .ordered else { return .nothing }
         if !peer.isLost {
-            guard account.isSettled, peer.hasReachedEnd || asked == 0 else { return .nothing }
+            guard account.isSettled, peer.hasReachedEnd || requested == 0 else { return .nothing }
         }
         ending = .ordered
         return peer.isLost ? .close : .closeAfterFlush
@@ -341,7 +341,7 @@ struct SessionMachine {
 /// account is full.
 struct SessionAccount: Equatable {
     /// The number of unfinished messages: requests without an answer, and notifications in progress.
-    private(set) var underWay = 0
+    private(set) var inProgress = 0
     /// The bytes of the unfinished messages' lines. A batch's line counts until its last message is finished, because
     /// each message may refer to it.
     private(set) var requestBytes = 0
@@ -351,7 +351,7 @@ struct SessionAccount: Equatable {
     var outputBytes = 0
 
     /// A Boolean value that says whether no answer is owed to the client.
-    var isSettled: Bool { underWay == 0 }
+    var isSettled: Bool { inProgress == 0 }
 
     /// Returns true if another line may be taken. A line is always taken whole, so one line may exceed a limit. A batch
     /// may finish, or be refused in part, whatever it needs.
@@ -359,18 +359,18 @@ struct SessionAccount: Equatable {
 
     /// Returns the limit that forbids another line, or nil if the account has room.
     func fullPart(within limits: Limits) -> SessionMachine.Stop? {
-        if underWay >= limits.maxUnanswered { return .unanswered }
+        if inProgress >= limits.maxUnanswered { return .unanswered }
         if requestBytes >= limits.maxUnansweredBytes { return .unansweredBytes }
         return keptBytes + outputBytes >= limits.maxOutputBytes ? .unreadAnswers : nil
     }
 
     mutating func take(_ messages: Int, bytes: Int) {
-        underWay += messages
+        inProgress += messages
         requestBytes += bytes
     }
 
     mutating func release(_ messages: Int, bytes: Int) {
-        underWay -= messages
+        inProgress -= messages
         requestBytes -= bytes
     }
 

@@ -35,7 +35,7 @@ public struct BarrierSettings: Equatable, Sendable {
             id: id, kind: reader.string("kind") ?? barrierID ?? id,
             scopes: reader.scopes("scopes"), configuration: reader.configuration("configuration"))
         reader.word("on_error", of: [.open, .closed], into: &stateOnError)
-        if let complaint = BarrierSettings.complaint(about: id) { reader.fault(complaint) }
+        if let problem = BarrierSettings.problem(about: id) { reader.fault(problem) }
         kinds.check(kind: kind, reader, isOff: scopes == [])
         warnOfScopes(reader, kinds, dispatchers)
     }
@@ -55,8 +55,8 @@ public struct BarrierSettings: Equatable, Sendable {
     }
 
     /// Returns the fault of a barrier's ID, or nil if the ID is valid.
-    private static func complaint(about id: String) -> String? {
-        if let complaint = BarrierName.complaint(about: id) { return complaint }
+    private static func problem(about id: String) -> String? {
+        if let problem = BarrierName.problem(about: id) { return problem }
         let isTaken = BarrierKinds.ownedByService.contains { id.hasPrefix($0 + ":") }
         return isTaken ? "is the name of a built-in barrier" : nil
     }
@@ -133,14 +133,14 @@ public struct BarrierKinds {
     /// Checks the kind and the configuration of an entry.
     /// - Parameter isOff: true if the entry's scopes are an explicit `[]`, so that it needs no configuration.
     func check(kind: String, _ entry: SettingsReader, isOff: Bool) {
-        guard let factory = factories[kind] else { return entry.fault("kind", "", complaint(about: kind)) }
+        guard let factory = factories[kind] else { return entry.fault("kind", "", problem(about: kind)) }
         if isOff, entry.item("configuration") == nil { return }
         let configuration = entry.reader(entry.object("configuration") ?? [:], at: "configuration")
         factory.check(configuration, timeZone: ZoneInfo().rules)
         configuration.finish()
     }
 
-    private func complaint(about kind: String) -> String {
+    private func problem(about kind: String) -> String {
         if BarrierKinds.ownedByService.contains(kind) { return "this barrier is built in" }
         return SettingsReader.mustBeOne(of: names)
     }

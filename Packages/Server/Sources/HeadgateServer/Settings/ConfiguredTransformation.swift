@@ -140,21 +140,21 @@ extension SettingsReader {
         }
     }
 
-    private func paths(_ key: String, _ complaint: (EventPath) -> String?) -> [EventPath] {
+    private func paths(_ key: String, _ problem: (EventPath) -> String?) -> [EventPath] {
         (array(key) ?? []).enumerated().compactMap { index, item in
             guard let text = String(dataItem: item) else {
                 fault(key, "[\(index)]", "must be a path, like data.user.id")
                 return nil
             }
-            return path(text, at: key, suffix: "[\(index)]", complaint)
+            return path(text, at: key, suffix: "[\(index)]", problem)
         }
     }
 
     private func path(
-        _ text: String, at key: String, suffix: String = "", _ complaint: (EventPath) -> String?
+        _ text: String, at key: String, suffix: String = "", _ problem: (EventPath) -> String?
     ) -> EventPath? {
         let path = EventPath(text)
-        guard let message = path.complaint(about: text) ?? complaint(path) else { return path }
+        guard let message = path.problem(about: text) ?? problem(path) else { return path }
         fault(key, suffix, message)
         return nil
     }
@@ -167,12 +167,12 @@ extension SettingsReader {
 
     /// Returns the fault of a path to rename. Data, context and name must stay.
     private func movable(_ path: EventPath) -> String? {
-        if let complaint = changeable(path) { return complaint }
+        if let problem = changeable(path) { return problem }
         return path.names.isEmpty && path.member != .key ? "`\(path.member.rawValue)` must not be removed" : nil
     }
 
     private func hashable(_ path: EventPath) -> String? {
-        if let complaint = changeable(path) { return complaint }
+        if let problem = changeable(path) { return problem }
         let isWhole = path.names.isEmpty && (path.member == .data || path.member == .context)
         return isWhole ? "`\(path.member.rawValue)` must remain an object" : nil
     }

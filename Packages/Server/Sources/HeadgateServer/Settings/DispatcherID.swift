@@ -6,7 +6,7 @@ enum DispatcherID {
     static let longest = 64
 
     /// Returns the fault of an ID, or nil if the ID is valid.
-    static func complaint(about id: String) -> String? {
+    static func problem(about id: String) -> String? {
         if id == BarrierScope.all.rawValue { return "must not be `all`, which stands for all dispatchers" }
         if (1...longest).contains(id.utf8.count), id.utf8.allSatisfy(isAllowed) { return nil }
         return "must have 1 to \(longest) letters (a-z), digits, `_`, `-` or `.`"

@@ -19,8 +19,8 @@ extension GatewayRules {
             }
         }
         self.init(rules, allowsBypass: allowsBypass)
-        if let circle {
-            reader.fault("rules", "", "the gateways wait for each other in a circle: \(circle.joined(separator: ", "))")
+        if let cycle {
+            reader.fault("rules", "", "the gateways wait for each other in a circle: \(cycle.joined(separator: ", "))")
         }
     }
 }
@@ -54,8 +54,8 @@ extension ActivationBarrier: SettingsSection {
 extension SettingsReader {
     func boardName(_ key: String) -> String? {
         guard let name = string(key) else { return nil }
-        guard let complaint = BoardName.complaint(about: name) else { return name }
-        fault(key, "", complaint)
+        guard let problem = BoardName.problem(about: name) else { return name }
+        fault(key, "", problem)
         return nil
     }
 }

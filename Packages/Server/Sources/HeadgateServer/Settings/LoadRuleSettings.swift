@@ -19,7 +19,7 @@ struct RuleReader {
         switch known?.fault(in: rule, patterns: patterns) {
         case .tooLarge: reader.fault(key, "", "\(RuleFault.tooLarge)")
         // These faults were already reported at the load rule that has them.
-        case nil, .unknownRule, .circle, .pattern: break
+        case nil, .unknownRule, .cycle, .pattern: break
         }
         return rule
     }
@@ -107,8 +107,8 @@ extension SettingsReader {
         require(key)
         guard let text = string(key) else { return nil }
         let path = EventPath(text)
-        if let complaint = path.complaint(about: text) {
-            fault(key, "", complaint)
+        if let problem = path.problem(about: text) {
+            fault(key, "", problem)
             return nil
         }
         return path
@@ -136,7 +136,7 @@ extension Settings {
             loadRules[id] = rules.rule(id, in: holder)
         }
         let known = LoadRules(program.merging(loadRules))
-        noteCircles(known, holder, rules.patterns)
+        reportCycles(known, holder, rules.patterns)
         rules.known = known
         return rules
     }
@@ -150,12 +150,12 @@ extension Settings {
     }
 
     /// Reports each circle of rules once. A rule that only names a rule of a circle is not reported.
-    private func noteCircles(_ known: LoadRules, _ holder: SettingsReader, _ patterns: any PatternCompiler) {
+    private func reportCycles(_ known: LoadRules, _ holder: SettingsReader, _ patterns: any PatternCompiler) {
         for id in holder.keys {
             switch known.fault(in: .reference(id), patterns: patterns) {
             // The named rule is wrong itself, and was reported.
             case nil, .unknownRule: break
-            case .circle(let ids) where ids.first.map(ExactName.init) != ExactName(id): break
+            case .cycle(let ids) where ids.first.map(ExactName.init) != ExactName(id): break
             case let fault?: holder.fault(id, "", "\(fault)")
             }
         }
@@ -164,7 +164,7 @@ extension Settings {
 
 extension EventPath {
     /// Returns the fault of a path as written in the settings, or nil if the path is valid.
-    func complaint(about text: String) -> String? {
+    func problem(about text: String) -> String? {
         if text.isEmpty { return "must be a path, like data.user.id" }
         return names.count <= SettingsText.maxDepth ? nil : "has more than \(SettingsText.maxDepth) levels"
     }

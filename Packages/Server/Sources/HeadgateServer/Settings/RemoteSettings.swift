@@ -15,7 +15,7 @@ final class RemoteSettings {
     private let files: RequestFiles?
     private let pace: RemotePace
     private let onFound: (Found) -> Bool
-    private var alarm: (any Disposable)?
+    private var scheduled: (any Disposable)?
     private var transfer: HTTPTransfer?
     /// The `ETag` of the last answer.
     private var tag: String?
@@ -68,7 +68,7 @@ final class RemoteSettings {
     }
 
     deinit {
-        alarm?.dispose()
+        scheduled?.dispose()
         files?.close()
         transfer.map(http.cancel)
     }
@@ -85,7 +85,7 @@ final class RemoteSettings {
     /// Schedules the next request. It comes later if another one has just been sent.
     private func fetch(after wait: Duration) {
         let due = max(scheduler.now + wait, pace.earliest(at: scheduler.now))
-        alarm = scheduler.schedule(at: due) { [weak self] in self?.fetch() }
+        scheduled = scheduler.schedule(at: due) { [weak self] in self?.fetch() }
     }
 
     private func fetch() {

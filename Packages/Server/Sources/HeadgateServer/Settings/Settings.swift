@@ -23,7 +23,7 @@ public struct Settings: Equatable, Sendable {
     /// The format of the log (Behaviour O4).
     public var logFormat = LogFormat.text
     /// The number of events that the trace remembers with their outcomes (Behaviour O2).
-    public var tracedEvents = EventTrace.usual
+    public var tracedEvents = EventTrace.default
     /// The longest time that an orderly stop waits for batches in flight and for its flush (Behaviour D11, F5).
     public var shutdownTimeout = Duration.milliseconds(5000)
     /// The occasions of automatic flushes (Behaviour F5).

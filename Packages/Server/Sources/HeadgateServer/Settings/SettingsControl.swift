@@ -108,7 +108,7 @@ final class SettingsControl {
 
     /// Starts to fetch the remote layer.
     /// - Parameter observer: called after each change from now on.
-    func goOn(reporting observer: some SettingsObserver) {
+    func proceed(reporting observer: some SettingsObserver) {
         self.observer = observer
         watchRemoteSettings()
     }

@@ -84,7 +84,7 @@ public enum SettingsText {
         return try plain.withUnsafeBufferPointer { bytes throws(SettingsFault) in
             let view: JSONView
             do throws(JSONFault) { view = try scanner.scan(UnsafeRawBufferPointer(bytes)) } catch {
-                throw SettingsFault(path: "", message: complaint(about: plain, error))
+                throw SettingsFault(path: "", message: problem(about: plain, error))
             }
             guard view.kind == .object else { throw SettingsFault(path: "", message: "must be an object: { … }") }
             // Parsers disagree on which of two equal keys counts.
@@ -93,7 +93,7 @@ public enum SettingsText {
         }
     }
 
-    private static func complaint(about text: [UInt8], _ fault: JSONFault) -> String {
+    private static func problem(about text: [UInt8], _ fault: JSONFault) -> String {
         switch fault {
         case .notJSON: located(JSONSyntaxError(about: text), in: text)
         case .notUTF8: "is not UTF-8"
@@ -103,13 +103,13 @@ public enum SettingsText {
     }
 
     /// Returns the fault with its line and column, both counted from 1, as editors count them.
-    private static func located(_ complaint: JSONSyntaxError, in text: [UInt8]) -> String {
-        let before = text.prefix(complaint.offset)
+    private static func located(_ problem: JSONSyntaxError, in text: [UInt8]) -> String {
+        let before = text.prefix(problem.offset)
         let line = before.count { $0 == UInt8(ascii: "\n") } + 1
         let start = before.lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
         // The bytes of a character after its first are 10xxxxxx.
         let column = before[start...].count { $0 & 0xC0 != 0x80 } + 1
-        return "line \(line), column \(column): \(complaint.message)" + remark(on: text[complaint.offset...])
+        return "line \(line), column \(column): \(problem.message)" + remark(on: text[problem.offset...])
     }
 
     /// Returns a hint if the text begins a comment that is not closed, or else an empty text. Closed comments were

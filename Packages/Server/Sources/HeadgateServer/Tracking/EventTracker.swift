@@ -35,7 +35,7 @@ final class EventTracker {
     }
 
     /// The most events of one call for which memory is reserved in advance.
-    private static let usualEvents = 1_024
+    private static let defaultEvents = 1_024
 
     // MARK: Admitting
 
@@ -74,7 +74,7 @@ final class EventTracker {
         var prepared: [Prepared] = []
         // A prepared event is much larger than a short event in a message, and most long lists are refused. So no
         // memory is reserved for all of a long list.
-        prepared.reserveCapacity(min(list.count, EventTracker.usualEvents))
+        prepared.reserveCapacity(min(list.count, EventTracker.defaultEvents))
         for (index, params) in list.enumerated() {
             var event = TrackedEvent()
             let isDropped = try !prepare(&event, params, at: "events[\(index)]", from: session)

@@ -16,7 +16,7 @@ final class Watches {
     /// The topics that may have changed since the last report, with their urgency.
     private var marks: [WatchTopic: ReportSchedule.Urgency] = [:]
     private var isReportScheduled = false
-    private var alarm: (any Disposable)?
+    private var timer: (any Disposable)?
     /// The numbers of sessions whose watches have changes to report but whose client has not read the last output.
     private var slow: Set<Int> = []
 
@@ -71,8 +71,8 @@ final class Watches {
     }
 
     /// Returns the number of watches of the sessions for which the closure returns true.
-    func count(where isMeant: (Session) -> Bool) -> Int {
-        watches.count { isMeant($0.session) }
+    func count(where isIncluded: (Session) -> Bool) -> Int {
+        watches.count { isIncluded($0.session) }
     }
 
     // MARK: Changes
@@ -120,8 +120,8 @@ final class Watches {
         let ready = watches.filter(\.isReady)
         for watch in watches where !watch.isReady && watch.due != nil { slow.insert(watch.session.number) }
         report(ready.filter { $0.due.map { $0 <= now } ?? false }, at: now)
-        alarm?.dispose()
-        alarm = ready.compactMap(\.due).min().map { due in
+        timer?.dispose()
+        timer = ready.compactMap(\.due).min().map { due in
             scheduler.schedule(at: due) { [weak self] in self?.evaluate() }
         }
     }

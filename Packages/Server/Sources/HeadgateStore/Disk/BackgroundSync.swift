@@ -33,7 +33,7 @@ final class BackgroundSync: @unchecked Sendable {
     }
 
     /// Returns true if a file's sync is in progress.
-    func isUnderWay(on file: Int32) -> Bool {
+    func isInProgress(on file: Int32) -> Bool {
         guard begun == file, let context else { return false }
         return !cdisk_may_have_ended(context)
     }

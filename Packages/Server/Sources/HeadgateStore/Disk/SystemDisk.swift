@@ -197,7 +197,7 @@ private final class SystemFile: DiskFile {
 
     func beginSync() -> Bool { context.background.begin(descriptor) }
 
-    var isSyncing: Bool { context.background.isUnderWay(on: descriptor) }
+    var isSyncing: Bool { context.background.isInProgress(on: descriptor) }
 
     func endSync() throws(DiskFault) { try context.background.end(on: descriptor) }
 

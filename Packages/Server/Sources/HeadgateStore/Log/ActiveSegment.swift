@@ -118,7 +118,7 @@ final class ActiveSegment {
             let file = try segment.open()
             if synced {
                 try endSync()
-                try pending.bytes.lend { (bytes) throws(DiskFault) in try file.append(bytes, at: end) }
+                try pending.bytes.withRawBytes { (bytes) throws(DiskFault) in try file.append(bytes, at: end) }
             } else {
                 try file.write(pending.bytes, at: end)
             }

@@ -145,7 +145,7 @@ struct LogReader {
 
 extension [UInt8] {
     /// Lends the bytes. An error of the body keeps its type.
-    func lend<Result, Fault>(_ body: (UnsafeRawBufferPointer) throws(Fault) -> Result) throws(Fault) -> Result {
+    func withRawBytes<Result, Fault>(_ body: (UnsafeRawBufferPointer) throws(Fault) -> Result) throws(Fault) -> Result {
         try withUnsafeBufferPointer { (bytes) throws(Fault) in try body(UnsafeRawBufferPointer(bytes)) }
     }
 }

@@ -27,7 +27,7 @@ private enum Tag: UInt8 {
 
 /// A change of the state: one that the service requested, or one of the log itself.
 enum LogChange {
-    case asked(StoreChange)
+    case requested(StoreChange)
     /// A dead letter was stored under a number.
     case numberedDeadLetter(StoredDeadLetter)
     /// Dead letters were deleted.
@@ -52,7 +52,7 @@ enum LogChange {
     /// The dead letter that the change stores; nil if it stores none.
     var deadLetter: DeadLetter? {
         switch self {
-        case .asked(.deadLetter(let deadLetter)): deadLetter
+        case .requested(.deadLetter(let deadLetter)): deadLetter
         case .numberedDeadLetter(let stored): stored.deadLetter
         default: nil
         }
@@ -60,7 +60,7 @@ enum LogChange {
 
     func write(to writer: inout LogWriter) {
         switch self {
-        case .asked(let change): change.write(to: &writer)
+        case .requested(let change): change.write(to: &writer)
         case .numberedDeadLetter(let stored):
             writer.put(Tag.numberedDeadLetter.rawValue)
             writer.put(stored.number)
@@ -127,7 +127,7 @@ enum LogChange {
         case .erased: self = .erased(try reader.takeNumbers())
         case .erasureEnded: self = .erasureEnded
         default:
-            self = .asked(try StoreChange(tag, &reader))
+            self = .requested(try StoreChange(tag, &reader))
         }
     }
 }

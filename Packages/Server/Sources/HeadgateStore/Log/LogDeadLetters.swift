@@ -76,7 +76,7 @@ struct DeadLetterIndex: Equatable {
     }
 
     /// Returns the dead letters that match a query, without its limit.
-    func meant(by query: DeadLetterQuery) -> some Sequence<Entry> {
+    func matching(by query: DeadLetterQuery) -> some Sequence<Entry> {
         entries.lazy.filter { entry in
             entry.number > query.after && entry.number <= query.through
                 && query.dispatcher.map { $0 == entry.dispatcher } ?? true

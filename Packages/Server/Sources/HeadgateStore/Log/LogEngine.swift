@@ -120,7 +120,7 @@ final class LogEngine {
     }
 
     func readAged(_ span: AgedRange) -> Result<Chunk?, StoreFault> {
-        firstChunk(after: span.after) { $0.first <= span.through && span.asksFor($0.ages) }
+        firstChunk(after: span.after) { $0.first <= span.through && span.includes($0.ages) }
     }
 
     func take(_ scan: EventScan) -> Result<EventScan, StoreFault> {
@@ -231,7 +231,7 @@ final class LogEngine {
             var page = StoredDeadLetterPage(newest: log.state.deadLetters.newest)
             var damaged: [DeadLetterIndex.Entry] = []
             defer { log.quarantine(damaged) }
-            for entry in log.state.deadLetters.meant(by: query) {
+            for entry in log.state.deadLetters.matching(by: query) {
                 guard let deadLetter = try log.deadLetter(entry) else {
                     damaged.append(entry)
                     continue
@@ -243,7 +243,7 @@ final class LogEngine {
     }
 
     func purgeDeadLetters(_ query: DeadLetterQuery) -> Result<Int, StoreFault> {
-        let numbers = log.state.deadLetters.meant(by: query).prefix(query.limit).map(\.number)
+        let numbers = log.state.deadLetters.matching(by: query).prefix(query.limit).map(\.number)
         guard !numbers.isEmpty else { return .success(0) }
         return write([.changes([.deadLettersGone(numbers)])]).map { _ in numbers.count }
     }
@@ -425,7 +425,7 @@ extension LogEntry {
     fileprivate init?(_ job: StoreJob, newest: SequenceNumber) {
         switch job {
         case .append(let group, _): self = .group(group)
-        case .write(let changes, _): self = .changes(changes.map { .asked($0.reaching(atMost: newest)) })
+        case .write(let changes, _): self = .changes(changes.map { .requested($0.reaching(atMost: newest)) })
         case .ask, .close: return nil
         }
     }

@@ -24,7 +24,7 @@ enum LogEntry {
         var numbered: [LogChange] = []
         for change in changes {
             if case .numberedDeadLetter(let stored) = change { newest = max(newest, stored.number) }
-            guard case .asked(.deadLetter(let deadLetter)) = change else {
+            guard case .requested(.deadLetter(let deadLetter)) = change else {
                 numbered.append(change)
                 continue
             }

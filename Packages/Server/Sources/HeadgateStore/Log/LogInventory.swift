@@ -18,7 +18,7 @@ struct LogReading {
     func content(_ frame: LogFrame, _ offset: Int) -> [UInt8] {
         let begin = offset - LogHeader.size + LogFrame.headerSize
         let position = LogPosition(segment: source.header.number, offset: offset)
-        return bytes.lend { bytes in
+        return bytes.withRawBytes { bytes in
             let stored = UnsafeRawBufferPointer(rebasing: bytes[begin..<begin + frame.length])
             return opener.content(of: frame, stored, at: position).map { Array($0) } ?? []
         }

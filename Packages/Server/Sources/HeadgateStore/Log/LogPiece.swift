@@ -55,7 +55,7 @@ struct LogPiece {
         }
         var bytes: [UInt8] = []
         guard append(to: &bytes) else { throw LogReader.Unsound() }
-        return try bytes.lend { (bytes) throws(LogReader.Unsound) in
+        return try bytes.withRawBytes { (bytes) throws(LogReader.Unsound) in
             var reader = LogReader(bytes)
             return try body(&reader)
         }
@@ -80,7 +80,7 @@ extension LogWriter {
         guard piece.count <= LogPiece.mostPacked else { return false }
         put(most: most) { room in
             let target = room.bindMemory(to: CChar.self).baseAddress
-            return piece.lend { bytes in
+            return piece.withRawBytes { bytes in
                 Int(LZ4_compress_fast(bytes.chars, target, Int32(bytes.count), Int32(most), LogPiece.acceleration))
             }
         }

@@ -148,7 +148,7 @@ struct LogRecovery {
         to state: inout LogState
     ) throws(Fault) {
         do throws(LogReader.Unsound) {
-            try content.lend { (bytes) throws(LogReader.Unsound) in
+            try content.withRawBytes { (bytes) throws(LogReader.Unsound) in
                 switch frame.kind {
                 case .group:
                     guard let group = try LogGroup.Pieces(bytes, frame.kind) else { break }

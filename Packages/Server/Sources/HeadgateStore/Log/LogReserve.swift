@@ -21,7 +21,7 @@ struct LogReserve {
         /// Settlements, which are repeated with more.
         case settled
         /// Other requested changes.
-        case asked
+        case requested
         /// Deletions of dead letters.
         case deleted
         /// Changes of the log itself.
@@ -35,7 +35,7 @@ struct LogReserve {
             switch claim {
             case .events: bytes
             case .settled: bytes / 4 * 3
-            case .asked: bytes / 2
+            case .requested: bytes / 2
             case .deleted: bytes / 4
             case .own: 0
             }
@@ -56,10 +56,10 @@ extension LogChange {
     fileprivate var claim: LogReserve.Claim {
         switch self {
         // Retained events are dropped first on a full disk, so that they take no room from others.
-        case .asked(.retain): .events
-        case .asked(.settled), .asked(.trim), .asked(.forgetRoutes), .asked(.forgetIDs): .settled
-        case .asked(.limitDeadLetters), .deadLettersGone, .erased: .deleted
-        case .asked, .numberedDeadLetter, .rewound, .routes: .asked
+        case .requested(.retain): .events
+        case .requested(.settled), .requested(.trim), .requested(.forgetRoutes), .requested(.forgetIDs): .settled
+        case .requested(.limitDeadLetters), .deadLettersGone, .erased: .deleted
+        case .requested, .numberedDeadLetter, .rewound, .routes: .requested
         case .forgotten, .replaced, .damaged, .unretained, .erasureEnded: .own
         }
     }

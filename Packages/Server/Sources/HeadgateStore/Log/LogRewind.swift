@@ -31,7 +31,7 @@ extension SegmentLog {
     ) -> [LogChange] {
         let marks = request.marks(first).sorted { $0.key < $1.key }
         return (request.routes.isEmpty ? [] : [.routes(request.routes)])
-            + [.rewound(rewound.number, rewound.settled)] + marks.map { .asked(.keep($0.key, $0.value)) }
+            + [.rewound(rewound.number, rewound.settled)] + marks.map { .requested(.keep($0.key, $0.value)) }
     }
 
     /// The oldest event that is retained, or that a dispatcher may not have settled; nil if there is none.

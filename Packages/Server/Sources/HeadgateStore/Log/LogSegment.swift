@@ -53,8 +53,8 @@ final class LogSegment {
             offset + frame.size <= file.size
         else { return nil }
         let content = try read(offset + LogFrame.headerSize..<offset + LogFrame.headerSize + frame.length)
-        guard content.lend(frame.isSound), let opener = try frameOpener() else { return nil }
-        return content.lend { opener.content(of: frame, $0, at: position(offset)).map { Array($0) } }
+        guard content.withRawBytes(frame.isSound), let opener = try frameOpener() else { return nil }
+        return content.withRawBytes { opener.content(of: frame, $0, at: position(offset)).map { Array($0) } }
     }
 
     /// Returns the object that decrypts the frames, by the file's header; nil if the key is missing.
@@ -106,7 +106,7 @@ final class LogSegment {
 extension DiskFile {
     /// Writes all bytes.
     func write(_ bytes: [UInt8], at offset: Int) throws(DiskFault) {
-        try bytes.lend { (bytes) throws(DiskFault) in try write(bytes, at: offset) }
+        try bytes.withRawBytes { (bytes) throws(DiskFault) in try write(bytes, at: offset) }
     }
 
     /// Reads a range. The result is shorter if the file is.

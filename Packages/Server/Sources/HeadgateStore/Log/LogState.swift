@@ -63,9 +63,9 @@ struct LogState {
 
     private mutating func apply(_ change: LogChange, at position: DeadLetterPosition) -> [DispatcherNumber: Int] {
         switch change {
-        case .asked(.deadLetter(let deadLetter)): deadLetters.add(deadLetter, at: position)
-        case .asked(.limitDeadLetters(let bounds)): return deadLetters.limit(to: bounds)
-        case .asked(let change): apply(change)
+        case .requested(.deadLetter(let deadLetter)): deadLetters.add(deadLetter, at: position)
+        case .requested(.limitDeadLetters(let bounds)): return deadLetters.limit(to: bounds)
+        case .requested(let change): apply(change)
         case .numberedDeadLetter(let stored): deadLetters.add(stored.deadLetter, under: stored.number, at: position)
         case .deadLettersGone(let numbers):
             let gone = Set(numbers)

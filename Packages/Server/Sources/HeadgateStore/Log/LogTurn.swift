@@ -93,7 +93,7 @@ extension LogEngine {
         var last = lastAppended
         while !rest.isEmpty {
             let sound = rest.sound(behind: last)
-            var outcome = sound.isEmpty ? .failure(.nothingToGoOnFrom) : commit(sound)
+            var outcome = sound.isEmpty ? .failure(.predecessorMissing) : commit(sound)
             if case .failure = outcome, sound.count > 1 { outcome = commit(rest.prefix(1)) }
             switch outcome {
             case .success(let count):

@@ -51,7 +51,7 @@ struct SegmentDraft {
     /// Encodes dead letters.
     mutating func encode(_ stored: [StoredDeadLetter]) -> Frame {
         let frame = encode(.changes) { writer in
-            writer.put(all: stored) { LogChange.asked(.deadLetter($1.deadLetter)).write(to: &$0) }
+            writer.put(all: stored) { LogChange.requested(.deadLetter($1.deadLetter)).write(to: &$0) }
         }
         let position = LogPosition(segment: header.number, offset: frame.offset)
         for (index, deadLetter) in stored.enumerated() {

@@ -20,7 +20,7 @@ struct BarrierChoiceTests {
     }
 
     @Test("A2: barrier ask: the process chooses the barrier of each activation, by its input")
-    func asked() async throws {
+    func requested() async throws {
         try await run { auth, shop, client in
             let id = await client.activate("shop", ["input": ["item": 7], "mainboard": "till"])
             let choice = try await shop.choice()
@@ -155,7 +155,7 @@ struct ProgramBarrierChoiceTests {
         try await ServiceStage.run(adding: adding) { stage in
             let client = try await stage.client()
             #expect(try await client.answer(to: client.activate("home"))["done"] == true)
-            #expect(try await stage.inspect { _ in outcomes.all } == [.circle(["home", "auth", "home"])])
+            #expect(try await stage.inspect { _ in outcomes.all } == [.cycle(["home", "auth", "home"])])
         }
     }
 }

@@ -40,8 +40,8 @@ struct BoardBarrierMemberTests {
             for (input, mainboard) in [(1, "one"), (2, "one"), (1, "one"), (1, "two")] as [(DataItem, DataItem)] {
                 _ = await client.activate("checkout", ["input": input, "mainboard": mainboard])
             }
-            let asked = try await waiting(server, client)
-            #expect(asked.count == runs && asked.allSatisfy { $0.board == "auth" })
+            let requested = try await waiting(server, client)
+            #expect(requested.count == runs && requested.allSatisfy { $0.board == "auth" })
         }
     }
 
@@ -51,20 +51,20 @@ struct BoardBarrierMemberTests {
             // The board itself is asked after its barrier, and does not answer either.
             let refusal = try await client.error(to: client.activate("checkout", ["timeout_ms": 50]))
             #expect(refusal.reason == "timeout")
-            let asked = try await waiting(server, client)
-            #expect(asked.map(\.board) == ["auth", "checkout"])
+            let requested = try await waiting(server, client)
+            #expect(requested.map(\.board) == ["auth", "checkout"])
         }
     }
 
     @Test("A4: sticky_ms makes a completion count for later activations")
     func sticky() async throws {
         try await run(["sticky_ms": 3_600_000]) { server, client in
-            var asked: [DataItem] = []
+            var requested: [DataItem] = []
             for runs in [2, 1] {
                 _ = await client.activate("checkout")
-                for _ in 1...runs { asked.append(try await server.runNext()["board"]) }
+                for _ in 1...runs { requested.append(try await server.runNext()["board"]) }
             }
-            #expect(asked == ["auth", "checkout", "checkout"])
+            #expect(requested == ["auth", "checkout", "checkout"])
         }
     }
 
@@ -86,8 +86,8 @@ struct BoardBarrierMemberTests {
                 let params = #"{"board":"checkout","input":\#(input)}"#
                 await client.send(#"{"jsonrpc":"2.0","id":\#(id),"method":"board.activate","params":\#(params)}"#)
             }
-            let asked = try await waiting(server, client)
-            #expect(asked.count == (isShared ? 1 : 2))
+            let requested = try await waiting(server, client)
+            #expect(requested.count == (isShared ? 1 : 2))
         }
     }
 }

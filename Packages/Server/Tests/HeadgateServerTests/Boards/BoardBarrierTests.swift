@@ -61,7 +61,7 @@ struct BoardBarrierTests {
     }
 
     @Test("A3: and that is its user's where it has none")
-    func usualNamespace() async throws {
+    func defaultNamespace() async throws {
         try await ServiceStage.run { stage in
             let (server, client) = (try await stage.client(), try await stage.client())
             try await server.serve("auth")
@@ -107,7 +107,7 @@ struct BoardBarrierTests {
     }
 
     @Test("A8: a board that would close a cycle is refused, with the path")
-    func circle() async throws {
+    func cycle() async throws {
         try await ServiceStage.run { stage in
             let server = try await stage.client()
             try await server.serve("a", behind: ["board": "b"])
@@ -166,13 +166,13 @@ struct BoardBarrierTests {
     }
 
     @Test("A8, S3: a reload closes a cycle among served boards: activations of these boards get the cycle's path")
-    func reloadedCircle() async throws {
+    func reloadedCycle() async throws {
         try await ServiceStage.run { stage in
             let (server, client) = (try await stage.client(), try await stage.client())
             try await server.serve("database")
             try await server.serve("auth", behind: ["board": "database"])
             var text = JSONWriter()
-            text.object(ServiceStage.usualSettings.patched(with: ["gateway": ["rules": ["*": ["board": "auth"]]]]))
+            text.object(ServiceStage.defaultSettings.patched(with: ["gateway": ["rules": ["*": ["board": "auth"]]]]))
             _ = try stage.folder.write(text.text, to: "headgate.json")
             #expect(try await client.call("config.reload")["changed"] != [])
             let data = try await client.message(to: client.activate("database"))["error"]["data"]

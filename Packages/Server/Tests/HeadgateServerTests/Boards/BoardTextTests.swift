@@ -30,9 +30,9 @@ struct BoardTextTests {
             server.send(call(1, "board.serve", #"{"board":"b"}"#))
             _ = try await line(server)
             client.send(call(2, "board.activate", #"{"board":"b","input":\#(value)}"#))
-            let asked = try await line(server)
-            #expect(asked.contains(#""input":\#(value),"#), "\(asked)")
-            let id = try DataItem(parsing: Array(asked.utf8))["id"].json
+            let requested = try await line(server)
+            #expect(requested.contains(#""input":\#(value),"#), "\(requested)")
+            let id = try DataItem(parsing: Array(requested.utf8))["id"].json
             server.send(#"{"jsonrpc":"2.0","id":\#(id),"result":{"done":true,"output":\#(value)}}"# + "\n")
             let answer = try await line(client)
             #expect(answer.contains(#""output":\#(value)}"#), "\(answer)")
@@ -71,8 +71,9 @@ struct BoardTextTests {
             server.send(call(2, "board.serve", #"{"board":"b","barrier":{"board":"auth"}}"#))
             _ = try await line(server)
             client.send(call(3, "board.activate", "{\"board\":\"b\",\"input\":[\t\"\\ud800\"]}"))
-            let asked = try await line(server)
-            #expect(asked.contains(#""board":"auth""#) && asked.contains(#""input":[ "\ud800"]"#), "\(asked)")
+            let requested = try await line(server)
+            #expect(
+                requested.contains(#""board":"auth""#) && requested.contains(#""input":[ "\ud800"]"#), "\(requested)")
         }
     }
 }

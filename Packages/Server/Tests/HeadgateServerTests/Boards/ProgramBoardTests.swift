@@ -147,7 +147,7 @@ struct ProgramBoardTests {
             try await client.serve("login", behind: ["board": "checkout"])
             try await stage.inspect { service in
                 let boards = service.programBoards
-                #expect(throws: BoardRefusal.serving(.circle(["checkout", "login", "checkout"]))) {
+                #expect(throws: BoardRefusal.serving(.cycle(["checkout", "login", "checkout"]))) {
                     try boards.serve("checkout", behind: ActivationBarrier(board: "login")) { _ in }
                 }
                 #expect(throws: BoardRefusal.serving(.differs)) { try boards.serve("login") { _ in } }

@@ -35,18 +35,18 @@ struct FileSenderTests {
     func comesBack() throws {
         let folder = try ScratchFolder()
         let (threads, path) = (FileThreads(), folder("events.ndjson"))
-        let (isBusy, mayGoOn) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        let (isBusy, mayProceed) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
         var first: FileThread? = try threads.thread(for: path)
         let loop = try #require(first).loop
         loop.submit {
             isBusy.signal()
-            mayGoOn.wait()
+            mayProceed.wait()
         }
         isBusy.wait()
         first?.close(EventFile(FileSettings(path: path)) { 0 })
         first = nil
         #expect(try threads.thread(for: path).loop === loop)
-        mayGoOn.signal()
+        mayProceed.signal()
     }
 
     @Test("S3: reloads under load fail no attempt of a file dispatcher")

@@ -57,7 +57,7 @@ struct HTTPCompressionTests {
             await encoder.begins()
             // This call takes a turn of the loop.
             await stage.putOut([:])
-            encoder.goOn(times: 2)
+            encoder.proceed(times: 2)
             #expect(await results == [.delivered, .delivered])
         }
         // Each request has a connection of its own, so either may arrive first.
@@ -74,11 +74,11 @@ struct HTTPCompressionTests {
             await encoder.begins()
             await stage.interrupt {
                 // When the second body is being compressed, the first one is back on the loop, whose turn is not over.
-                encoder.goOn(times: 1)
+                encoder.proceed(times: 1)
                 encoder.awaitBegin()
             }
             #expect(await results == [.interrupted, .interrupted])
-            encoder.goOn(times: 2)
+            encoder.proceed(times: 2)
             #expect(await stage.send("{\"n\":3}") == .delivered)
         }
         #expect(server.requests.map(\.text) == ["[{\"n\":3}]"])
@@ -92,7 +92,7 @@ struct HTTPCompressionTests {
             await $0.start("{}") { _ in Issue.record("told after the end") }
             await encoder.begins()
         }
-        encoder.goOn(times: 1)
+        encoder.proceed(times: 1)
     }
 
     private static func settings(_ server: ScriptedServer, _ coding: ContentCoding = .gzip) -> HTTPSettings {
@@ -127,5 +127,5 @@ private final class SlowEncoder: Sendable {
     }
 
     /// Releases this many bodies.
-    func goOn(times: Int) { for _ in 0..<times { leave.signal() } }
+    func proceed(times: Int) { for _ in 0..<times { leave.signal() } }
 }

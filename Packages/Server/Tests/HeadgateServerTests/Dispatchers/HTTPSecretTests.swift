@@ -159,12 +159,12 @@ struct HTTPSecretTests {
             ("schlüssel", #"schl\u00fcssel"#), ("schlüssel", "schl%C3%BCssel"), ("🔑x", #"\uD83D\uDD11x"#),
             ("\u{10FFFF}", "&#1114111;"), ("\u{7FF}", "&#2047;"),
         ])
-    func spelled(secret: String, spelling: String) {
+    func spelled(secret: String, encoding: String) {
         let mask = SecretMask([secret])
-        #expect(mask.excerpt(of: Array("[\(spelling)]".utf8), isCut: false, limit: 512) == "[***]")
-        #expect(mask.longest >= spelling.utf8.count)
-        for length in 1..<spelling.utf8.count {
-            let beginning = Array(spelling.utf8.prefix(length))
+        #expect(mask.excerpt(of: Array("[\(encoding)]".utf8), isCut: false, limit: 512) == "[***]")
+        #expect(mask.longest >= encoding.utf8.count)
+        for length in 1..<encoding.utf8.count {
+            let beginning = Array(encoding.utf8.prefix(length))
             #expect(mask.excerpt(of: beginning, isCut: true, limit: 512) == "***")
         }
     }

@@ -152,7 +152,7 @@ struct NATSServerTests {
 
     @Test("K4: subjects to publish to", arguments: ["a", "a.b.c", "shop.till-7", "bücher.x", "a>b", "a*"])
     func subjects(subject: String) {
-        #expect(NATSName.complaint(aboutSubject: subject) == nil)
+        #expect(NATSName.problem(aboutSubject: subject) == nil)
     }
 
     @Test(
@@ -160,12 +160,12 @@ struct NATSServerTests {
         arguments: ["", ".", "a.", ".a", "a..b", "a b", "a\tb", "a\r\nPUB x", "*", "a.>", "$SYS.x", "a\u{7F}"]
             + [String(repeating: "a", count: 256)])
     func badSubjects(subject: String) {
-        #expect(NATSName.complaint(aboutSubject: subject) != nil)
+        #expect(NATSName.problem(aboutSubject: subject) != nil)
     }
 
     @Test(
         "K4: streams' names", arguments: [("A-1_b", true), ("", false), ("a b", false), ("a>", false), ("a/b", false)])
     func streams(name: String, isGood: Bool) {
-        #expect((NATSName.complaint(aboutStream: name) == nil) == isGood)
+        #expect((NATSName.problem(aboutStream: name) == nil) == isGood)
     }
 }

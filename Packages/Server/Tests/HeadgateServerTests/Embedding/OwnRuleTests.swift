@@ -68,8 +68,8 @@ struct OwnRuleTests {
         let adding: ServiceStage.Adding = { $0.setLoadRule(.not(.reference("of_settings")), forId: "of_program") }
         try await ServiceStage.run(settings, adding: adding) { stage in
             let client = try await stage.client()
-            let circle: DataObject = ["load_rules": ["of_settings": "of_program"]]
-            let refusal = try await client.message(to: client.request("config.set", ["patch": .object(circle)]))[
+            let cycle: DataObject = ["load_rules": ["of_settings": "of_program"]]
+            let refusal = try await client.message(to: client.request("config.set", ["patch": .object(cycle)]))[
                 "error"]
             let faults = refusal["data"]["faults"].elements
             #expect(faults.map { $0["path"] } == ["load_rules.of_settings"])
@@ -93,7 +93,7 @@ struct OwnRuleTests {
     }
 
     @Test("S5: a program's rules in a circle end the start")
-    func circle() async throws {
+    func cycle() async throws {
         let adding: ServiceStage.Adding = {
             $0.setLoadRule(.reference("b"), forId: "a")
             $0.setLoadRule(.reference("a"), forId: "b")

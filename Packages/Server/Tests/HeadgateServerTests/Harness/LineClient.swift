@@ -70,8 +70,8 @@ actor LineClient {
     /// method may be refused to users without the right, and every waiting call when the service stops.
     private func expectDeclared(_ answer: DataItem, of method: Method) {
         if answer["error"] == .null {
-            let complaint = method.result.complaint(about: answer["result"])
-            return #expect(complaint == nil, "the result of \(method.name)")
+            let problem = method.result.problem(about: answer["result"])
+            return #expect(problem == nil, "the result of \(method.name)")
         }
         let refusal = Refusal(answer["error"])
         guard let reason = refusal.reason.flatMap(ErrorReason.init) else { return }
@@ -83,8 +83,8 @@ actor LineClient {
     private func expectDeclared(_ message: DataObject) {
         let name = message["method"] ?? .null
         let declared = MethodTable.messages.first { .string($0.name.description) == name }
-        let complaint = Schema.object(declared?.params ?? []).complaint(about: message["params"] ?? .null)
-        #expect(declared != nil && complaint == nil, "what the server sends as \(name)")
+        let problem = Schema.object(declared?.params ?? []).problem(about: message["params"] ?? .null)
+        #expect(declared != nil && problem == nil, "what the server sends as \(name)")
     }
 
     /// Returns true if a request's answer has arrived and was not taken.

@@ -26,7 +26,7 @@ actor ServiceStage {
 
     /// The default settings: two dispatchers of kind `file`, and a store in memory. Batches that are left do not delay
     /// a test's end.
-    static let usualSettings: DataObject = [
+    static let defaultSettings: DataObject = [
         "durability": "memory", "shutdown_timeout_ms": 0,
         // A slow reader in a test may take as long as a busy machine needs.
         "limits": ["slow_reader_timeout_ms": 3_600_000],
@@ -41,7 +41,7 @@ actor ServiceStage {
 
     /// Runs `body` with a service that listens, and stops the service in an orderly way.
     /// - Parameters:
-    ///   - settings: settings that are merged into ``usualSettings`` and written to the file `headgate.json`.
+    ///   - settings: settings that are merged into ``defaultSettings`` and written to the file `headgate.json`.
     ///   - timeStands: true if time passes only by ``advance(by:)``.
     ///   - adding: adds a program's parts to the configuration.
     static func run(
@@ -96,7 +96,7 @@ actor ServiceStage {
         _ settings: DataObject, _ timeStands: Bool, _ adding: (inout ServerConfiguration) -> Void
     ) throws {
         var text = JSONWriter()
-        text.object(ServiceStage.usualSettings.patched(with: settings))
+        text.object(ServiceStage.defaultSettings.patched(with: settings))
         let file = try folder.write(text.text, to: "headgate.json")
         let options = DaemonOptions(configuration: file, socket: socket, dataDirectory: folder("data"))
         var configuration = ServerConfiguration(options: options, environment: [:], userID: getuid())

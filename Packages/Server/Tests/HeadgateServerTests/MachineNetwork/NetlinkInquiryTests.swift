@@ -48,8 +48,8 @@ import Testing
     func refused() throws {
         var inquiry = NetlinkInquiry()
         inquiry.want(.links)
-        let wasUnderWay = inquiry.refused(try inquiry.expectNext(.links))
-        #expect(wasUnderWay)
+        let wasInProgress = inquiry.refused(try inquiry.expectNext(.links))
+        #expect(wasInProgress)
         #expect(!inquiry.isComplete)
         _ = try inquiry.expectNext(.links)
     }
@@ -84,7 +84,7 @@ extension NetlinkInquiry {
     fileprivate mutating func expectIndifference(to number: UInt32) {
         ended(number)
         interrupted(number)
-        let wasUnderWay = refused(number)
-        #expect(!wasUnderWay)
+        let wasInProgress = refused(number)
+        #expect(!wasInProgress)
     }
 }

@@ -118,13 +118,13 @@ struct NetworkProbeTests {
     @Test("B21: a connection that the kernel reports ends the checks, current and future ones")
     func connectionEndsChecks() async throws {
         let isFirst = Guarded(true)
-        let asked = Rendezvous(of: 2)
+        let requested = Rendezvous(of: 2)
         let server = try ScriptedServer { _ in
             let isMute = isFirst.withLock { isFirst in
                 defer { isFirst = false }
                 return isFirst
             }
-            if isMute { asked.arrive() }
+            if isMute { requested.arrive() }
             return isMute ? .silence : .last("")
         }
         try await ProbeStage.run(server) { stage in
@@ -132,7 +132,7 @@ struct NetworkProbeTests {
             await stage.kernelReports(.disconnected)
             #expect(await events.next() == .state(.disconnected))
             // If this request ended before it reached the server, the server's silence would apply to the next request.
-            await asked.wait()
+            await requested.wait()
             await stage.kernelReports(.connected(.wifi))
             #expect(await events.next() == .state(.connected(.wifi)))
             #expect(await !stage.isWaiting)

@@ -45,12 +45,12 @@ import Testing
     }
 
     @Test("The default of a parameter has the parameter's own schema")
-    func usual() async throws {
+    func defaultValue() async throws {
         try await calling { method, call in
             for part in method.parts where "\(method.name)" != "store.erase" {
-                guard let usual = part.usual, part.path != "dry_run" else { continue }
-                let refusal = try await call(method.params(with: part, being: usual))
-                #expect(refusal?.path == nil, "\(method.name): \(part.path): \(usual)")
+                guard let defaultValue = part.defaultValue, part.path != "dry_run" else { continue }
+                let refusal = try await call(method.params(with: part, being: defaultValue))
+                #expect(refusal?.path == nil, "\(method.name): \(part.path): \(defaultValue)")
             }
         }
     }
@@ -61,11 +61,11 @@ import Testing
     /// Runs `body` for every method.
     private func calling(_ body: (Method, Calling) async throws -> Void) async throws {
         try await ServiceStage.run { stage in
-            let usual = try await stage.client()
+            let defaultValue = try await stage.client()
             for method in MethodTable.all {
                 try await body(method) { params in
                     // `hello` must be the first request of a connection.
-                    let client = method.name.description == "hello" ? try await stage.client() : usual
+                    let client = method.name.description == "hello" ? try await stage.client() : defaultValue
                     return try await Self.refusal(of: method, params, by: client)
                 }
             }
@@ -89,7 +89,7 @@ private struct Part {
     let schema: Schema
     /// Nil for an element of an array, which has no name.
     var isRequired: Bool?
-    var usual: DataItem?
+    var defaultValue: DataItem?
     let steps: [Step]
 
     /// The path in an error: `events[0].event`.
@@ -128,7 +128,8 @@ extension Schema {
             members.flatMap { member in
                 let inside = steps + [.member(member.name)]
                 let part = Part(
-                    schema: member.schema, isRequired: member.isRequired, usual: member.usual, steps: inside)
+                    schema: member.schema, isRequired: member.isRequired, defaultValue: member.defaultValue,
+                    steps: inside)
                 return [part] + member.schema.parts(inside)
             }
         case .array(let element, _):

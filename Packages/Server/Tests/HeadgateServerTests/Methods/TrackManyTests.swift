@@ -89,7 +89,7 @@ struct TrackManyTests {
     @Test("P2, P4: a list is prepared once: its collectors and transformations are asked once for each event")
     func once() async throws {
         let collector = PaddingCollector(bytes: 1)
-        let asked = collector.asked
+        let requested = collector.requested
         // Unsafe: from now on it is used on the service's loop only.
         nonisolated(unsafe) let lent = collector
         let settings: DataObject = [
@@ -101,7 +101,7 @@ struct TrackManyTests {
             let wrong: DataItem = ["event": "x", "data": ["a": 7]]
             let right: DataItem = ["event": "x"]
             try await client.call("track_many", ["events": [wrong, right, wrong]])
-            #expect(asked.count == 3)
+            #expect(requested.count == 3)
             #expect(try await client.call("status")["counters"]["transformation_errors"] == 2)
         }
     }
@@ -127,7 +127,7 @@ struct TrackManyTests {
 /// Adds a number and this many bytes to each event.
 private final class PaddingCollector: Collector {
     let id = "padding"
-    let asked = Asked()
+    let requested = Requested()
     private let bytes: Int
 
     init(bytes: Int) {
@@ -135,12 +135,12 @@ private final class PaddingCollector: Collector {
     }
 
     func collect(_ origin: EventOrigin) -> DataObject {
-        ["number": .number(DataNumber(asked.next())), "padding": .string(String(repeating: "x", count: bytes))]
+        ["number": .number(DataNumber(requested.next())), "padding": .string(String(repeating: "x", count: bytes))]
     }
 }
 
 /// The number of times that a collector was called.
-private final class Asked: Sendable {
+private final class Requested: Sendable {
     private let times = Guarded(0)
 
     var count: Int { times.withLock { $0 } }

@@ -41,14 +41,14 @@ import Testing
             (#""result":{"done":true},"error":null"#, #"{"done":true}"#),
             (#""result":null,"error":{"code":1,"message":"no key"}"#, "refused: no key"),
         ])
-    func bothMembers(members: String, meant: String) async throws {
+    func bothMembers(members: String, expected: String) async throws {
         try await ServiceStage.run { stage in
             let client = try await stage.client()
             let answers = try await stage.ask(client)
             let id: Int = try #require(try await client.peerRequest()["id"].get())
             await client.send(#"{"jsonrpc":"2.0","id":\#(id),\#(members)}"#)
             try await client.call("ping")
-            #expect(answers.all == [meant])
+            #expect(answers.all == [expected])
             #expect(await !client.hasAnswer(to: id))
         }
     }

@@ -70,7 +70,7 @@ struct TurnShareTests {
     }
 
     @Test("X3: a session whose share is used up continues by itself, to the last line")
-    func goesOn() async throws {
+    func continues() async throws {
         try await ServiceStage.run { stage in
             let client = try await stage.client()
             var requests: [Int] = []

@@ -59,7 +59,7 @@ struct UserNamespaceTests {
     func requested() {
         var access = AccessSettings()
         access.sharedNamespaces = ["shop": AccessSettings.Grant(uids: [1000])]
-        func name(_ asked: String) -> String { UserNamespace.requested(asked, by: user(0), access) }
+        func name(_ requested: String) -> String { UserNamespace.requested(requested, by: user(0), access) }
         #expect(name("shop") == "shop" && name("mine") == "uid:0/mine" && name("uid:5/x") == "uid:5/x")
     }
 

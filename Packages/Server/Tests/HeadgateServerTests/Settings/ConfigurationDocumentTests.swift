@@ -9,7 +9,7 @@ import Testing
     /// A row of one of the document's tables.
     struct Row: CustomTestStringConvertible, Sendable {
         var key: String
-        var usual: String
+        var defaultText: String
         var refused: String
 
         var testDescription: String { key }
@@ -22,7 +22,7 @@ import Testing
     static let rows: [Row] = (document ?? "").split(separator: "\n").compactMap { line in
         let cells = line.components(separatedBy: "|")
         guard line.hasPrefix("| `"), cells.count == 6 else { return nil }
-        return Row(key: code(cells[1]), usual: code(cells[2]), refused: code(cells[4]))
+        return Row(key: code(cells[1]), defaultText: code(cells[2]), refused: code(cells[4]))
     }
 
     /// Returns the text between backquotes.
@@ -89,24 +89,24 @@ import Testing
         var settings = Settings()
         settings.read(reader, .builtIn)
         let documented = Set(Self.rows.map(\.path.withoutEntryName))
-        let asked = Set(reader.asked.map(\.withoutEntryName))
-        let missing = asked.filter { asked in
-            !documented.contains { $0 == asked || $0.hasPrefix(asked + ".") || asked.isBelow($0) }
+        let requested = Set(reader.requested.map(\.withoutEntryName))
+        let missing = requested.filter { requested in
+            !documented.contains { $0 == requested || $0.hasPrefix(requested + ".") || requested.isBelow($0) }
         }
         #expect(missing.isEmpty)
-        let superfluous = documented.filter { !asked.contains($0) && !$0.contains(".configuration.") }
+        let superfluous = documented.filter { !requested.contains($0) && !$0.contains(".configuration.") }
         #expect(superfluous.isEmpty)
     }
 
-    @Test("A key's default is its default", arguments: rows.filter { !$0.usual.isEmpty })
-    func usual(row: Row) throws {
-        let value = try DataItem(parsing: Array(row.usual.utf8))
+    @Test("A key's default is its default", arguments: rows.filter { !$0.defaultText.isEmpty })
+    func documentedDefault(row: Row) throws {
+        let value = try DataItem(parsing: Array(row.defaultText.utf8))
         let reading = Settings.read(try Self.base().patched(with: row.patch(value)))
         #expect(reading.faults.isEmpty)
         // The configuration of barriers is kept as it is written.
         guard !row.key.contains(".configuration.") else { return }
-        let isUsual = try reading.settings == Settings.read(Self.base()).settings
-        #expect(isUsual)
+        let isDefault = try reading.settings == Settings.read(Self.base()).settings
+        #expect(isDefault)
     }
 
     @Test("Documented refused values are refused, and no others", arguments: rows)

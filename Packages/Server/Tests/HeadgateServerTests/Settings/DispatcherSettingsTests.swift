@@ -31,9 +31,9 @@ struct DispatcherSettingsTests {
 
     @Test("K3, Q2: a dispatcher of kind worker has a lease, and as many batches in flight as its workers can take")
     func worker() throws {
-        let usual = try SettingsReading.ofDispatcher(#""kind": "worker""#).settings?.dispatchers.first
-        #expect(usual?.kind == KindSettings(WorkerKind(), WorkerSettings(lease: .seconds(30))))
-        #expect(usual?.common.inFlight == DispatcherSettings.mostInFlight)
+        let defaults = try SettingsReading.ofDispatcher(#""kind": "worker""#).settings?.dispatchers.first
+        #expect(defaults?.kind == KindSettings(WorkerKind(), WorkerSettings(lease: .seconds(30))))
+        #expect(defaults?.common.inFlight == DispatcherSettings.mostInFlight)
         let reported = try SettingsReading.ofDispatcher(#""kind": "worker", "lease_ms": 5, "in_flight": 2"#)
         #expect(
             reported.settings?.dispatchers.first?.kind
@@ -212,15 +212,15 @@ struct DispatcherSettingsTests {
         "A dispatcher's name is a plain word",
         arguments: ["collect", "a", "A_b-c.9", String(repeating: "x", count: 64)])
     func goodName(id: String) {
-        #expect(DispatcherID.complaint(about: id) == nil)
+        #expect(DispatcherID.problem(about: id) == nil)
     }
 
     @Test(
         "B4: `all` and anything but a plain word are refused as a dispatcher's name",
         arguments: ["all", "", "a b", "é", "a/b", "a:b", "\n"])
     func badName(id: String) {
-        #expect(DispatcherID.complaint(about: id) != nil)
-        #expect(DispatcherID.complaint(about: String(repeating: "x", count: 65)) != nil)
+        #expect(DispatcherID.problem(about: id) != nil)
+        #expect(DispatcherID.problem(about: String(repeating: "x", count: 65)) != nil)
     }
 
     @Test("K2: two dispatchers do not share a file, but may share a device")

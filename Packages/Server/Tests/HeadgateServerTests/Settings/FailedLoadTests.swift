@@ -13,7 +13,7 @@ struct FailedLoadTests {
     func file() async throws {
         try await ServiceStage.run { stage in
             let client = try await stage.client()
-            let usual = try String(contentsOfFile: stage.folder("headgate.json"), encoding: .utf8)
+            let original = try String(contentsOfFile: stage.folder("headgate.json"), encoding: .utf8)
             #expect(try await isWhole("file", client) == 1)
             for wrong in [#"{"dispatchers": {"collect": {"kind": "pigeon"}}}"#, "no settings"] {
                 _ = try stage.folder.write(wrong, to: "headgate.json")
@@ -24,7 +24,7 @@ struct FailedLoadTests {
                 try await client.call("config.set", ["patch": ["shutdown_timeout_ms": 1]])
                 #expect(try await isWhole("file", client) == 0)
             }
-            _ = try stage.folder.write(usual, to: "headgate.json")
+            _ = try stage.folder.write(original, to: "headgate.json")
             try await client.call("config.reload")
             #expect(try await client.call("status")["warnings"] == [])
             #expect(try await isWhole("file", client) == 1)
@@ -91,8 +91,8 @@ struct FailedLoadTests {
     }
 
     /// Returns true if a warning of `status` satisfies a condition.
-    private func warnings(_ client: LineClient, _ isMeant: (String) -> Bool) async throws -> Bool {
-        try await client.call("status")["warnings"].elements.contains { isMeant($0.get(as: String.self) ?? "") }
+    private func warnings(_ client: LineClient, _ isIncluded: (String) -> Bool) async throws -> Bool {
+        try await client.call("status")["warnings"].elements.contains { isIncluded($0.get(as: String.self) ?? "") }
     }
 
     private func isWhole(_ layer: String, _ client: LineClient) async throws -> Int? {

@@ -9,7 +9,7 @@ struct SettingsChangeTests {
     /// Writes the configuration file again: these settings merged into the usual ones.
     private func rewrite(_ stage: ServiceStage, _ settings: DataObject) throws {
         var text = JSONWriter()
-        text.object(ServiceStage.usualSettings.patched(with: settings))
+        text.object(ServiceStage.defaultSettings.patched(with: settings))
         _ = try stage.folder.write(text.text, to: "headgate.json")
     }
 

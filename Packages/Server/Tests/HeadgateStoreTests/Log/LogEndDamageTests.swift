@@ -30,7 +30,7 @@ struct LogEndDamageTests {
         for first in stride(from: SequenceNumber(1), to: 90, by: 3) {
             scene.append(Groups.of(first...first + 2, size: 200, newRoutes: first == 1 ? [1: [1]] : [:]))
             guard first == 7 else { continue }
-            try rot("event-5")
+            try corrupt("event-5")
             #expect(try scene.numbers() == [1, 2, 3, 7, 8, 9])
         }
         for _ in 1...2 {
@@ -41,12 +41,12 @@ struct LogEndDamageTests {
         #expect(scene.quarantined == 3)
     }
 
-    private func rot(_ text: String) throws {
-        try rot(text, in: scene)
+    private func corrupt(_ text: String) throws {
+        try corrupt(text, in: scene)
     }
 
     /// Changes the last byte of a text in the newest file that contains the text.
-    private func rot(_ text: String, in scene: StoreScene) throws {
+    private func corrupt(_ text: String, in scene: StoreScene) throws {
         let log = scene.directory + "/log/"
         let names = try FileManager.default.contentsOfDirectory(atPath: log).filter { $0.hasSuffix(".log") }.sorted()
         let holds = { FileManager.default.contents(atPath: log + $0)?.range(of: Data(text.utf8)) != nil }
@@ -60,7 +60,7 @@ struct LogEndDamageTests {
     @Test("Q8: damaged events in front of valid ones are reported by their number, and their bytes are kept")
     func inTheMiddle() throws {
         try fill()
-        try rot("event-5")
+        try corrupt("event-5")
         let state = try scene.open()
         #expect(state.warnings.count == 1 && state.notes == [])
         #expect(state.warnings[0].hasSuffix(" are ignored, and 3 events with them"), "\(state.warnings)")
@@ -72,7 +72,7 @@ struct LogEndDamageTests {
     @Test("Q8, P1: damaged events are counted at the first start that finds them, and only if they were not settled")
     func counted() throws {
         try fill()
-        try rot("event-5")
+        try corrupt("event-5")
         #expect(try scene.open().quarantined == 3)
         let again = try scene.reopen()
         #expect(again.quarantined == 0 && again.unsettled[1]?[1]?.events == 6)
@@ -81,14 +81,14 @@ struct LogEndDamageTests {
     @Test("Q8, P1: damaged events that every dispatcher has settled are not counted")
     func settledAlready() throws {
         try fill { left.write(.settled(1, Settled(through: 5))) }
-        try rot("event-5")
+        try corrupt("event-5")
         #expect(try scene.open().quarantined == 1)
     }
 
     @Test("Q8: damage at the end may be an interrupted write: it is logged, but not as a warning")
     func theLast() throws {
         try fill()
-        try rot("event-8")
+        try corrupt("event-8")
         let verified = try StoreVerification(directory: scene.directory).run()
         let lines = verified.lines(scene.directory)
         #expect(verified.isSound && lines.last == "no other damage found")
@@ -108,7 +108,7 @@ struct LogEndDamageTests {
         try scene.open()
         let again = StoreScene()
         try FileManager.default.copyItem(atPath: scene.directory, toPath: again.directory)
-        try rot(event, in: again)
+        try corrupt(event, in: again)
         let state = try again.open()
         #expect(state.warnings.count == 1 && state.notes == [], "\(state.warnings) \(state.notes)")
         #expect(state.lastSequenceNumber >= 9)
@@ -150,8 +150,8 @@ struct LogEndDamageTests {
             left.append(Groups.of(10...10))
             left.close()
         }
-        try rot("event-8")
-        try rot("event-10")
+        try corrupt("event-8")
+        try corrupt("event-10")
         let state = try scene.open()
         #expect(state.warnings.count == 2, "\(state.warnings)")
         // The last number must not exceed the numbers that may be lost, because the sweeper visits each number.
@@ -168,7 +168,7 @@ struct LogEndDamageTests {
             left.append(Groups.of(40...40))
             left.write(change)
         }
-        try rot("event-40")
+        try corrupt("event-40")
         let state = try scene.open()
         #expect(state.warnings.count == 1, "\(state.warnings)")
         #expect((41...400).contains(state.lastSequenceNumber))
@@ -191,7 +191,7 @@ struct LogEndDamageTests {
         scene.options.disk = disk
         try scene.open()
         for first: SequenceNumber in [1, 4] { scene.append(Groups.of(first...first + 2)) }
-        try rot("event-6")
+        try corrupt("event-6")
         disk.failsToSync = true
         #expect(scene.append(Groups.of(7...7)) != nil)
         disk.failsToSync = false
@@ -211,7 +211,7 @@ struct LogEndDamageTests {
         for first in stride(from: SequenceNumber(1), to: 90, by: 3) {
             scene.append(Groups.of(first...first + 2, size: 200, newRoutes: first == 1 ? [1: [1]] : [:]))
         }
-        try rot("event-5")
+        try corrupt("event-5")
         disk.failsToSync = true
         #expect(scene.append(Groups.of(91...91)) != nil)
         disk.failsToSync = false
@@ -247,7 +247,7 @@ struct LogEndDamageTests {
         var state = LogState()
         state.lastSequenceNumber = 3
         let index = LogPosition(segment: 1, offset: 64)
-        let deadLetters: [LogChange] = [.asked(.deadLetter(.sample(9))), .asked(.deadLetter(.sample(5)))]
+        let deadLetters: [LogChange] = [.requested(.deadLetter(.sample(9))), .requested(.deadLetter(.sample(5)))]
         state.apply(deadLetters, in: index)
         #expect(state.highestMentioned == 9)
         state.apply([.deadLettersGone([1])], in: index)
@@ -256,7 +256,7 @@ struct LogEndDamageTests {
         extras.recentIDs = RecentIDs(lastSequenceNumber: 11, receivedStamp: 0, count: 1, bytes: [1])
         state.apply(extras)
         #expect(state.highestMentioned == 11)
-        state.apply([.asked(.forgetIDs(through: 12))], in: index)
+        state.apply([.requested(.forgetIDs(through: 12))], in: index)
         #expect(state.highestMentioned == 12)
     }
 
@@ -280,7 +280,7 @@ struct LogEndDamageTests {
             left.close()
         }
         _ = try scene.open()
-        try rot("event-20")
+        try corrupt("event-20")
         #expect(try deadLetters() == [2])
         #expect(scene.quarantined == 1)
         _ = try scene.reopen()

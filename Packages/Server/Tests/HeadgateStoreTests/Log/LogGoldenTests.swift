@@ -63,7 +63,7 @@ struct LogGoldenTests {
         let piece = [38, 0, 0, 0, 14, 0, 0, 0] + block
         var read: [UInt8] = []
         #expect(
-            try piece.lend { (piece) throws(LogReader.Unsound) in
+            try piece.withRawBytes { (piece) throws(LogReader.Unsound) in
                 var reader = LogReader(piece)
                 return try reader.takePackedPiece().append(to: &read)
             })
@@ -90,29 +90,29 @@ struct LogGoldenTests {
 
     private static let changes: [(LogChange, String)] = [
         (
-            .asked(.dispatcher(StoredDispatcher(number: 1, id: "a", settled: Settled(through: 5, and: [7...9])))),
+            .requested(.dispatcher(StoredDispatcher(number: 1, id: "a", settled: Settled(through: 5, and: [7...9])))),
             "01" + dispatcher + "00"
         ),
-        (.asked(.forgetDispatcher(2)), "02" + "02000000"),
+        (.requested(.forgetDispatcher(2)), "02" + "02000000"),
         (
-            .asked(.settled(1, Settled(through: 5, and: [7...9]))),
+            .requested(.settled(1, Settled(through: 5, and: [7...9]))),
             "03" + "01000000" + "0500000000000000" + "020000000203"
         ),
-        (.asked(.deadLetter(.sample(7, dispatcher: 2))), "04" + deadLetter),
-        (.asked(.trim(through: 8)), "05" + "0800000000000000"),
-        (.asked(.forgetRoutes([3])), "06" + "01000000" + "03000000"),
-        (.asked(.forgetIDs(through: 8)), "07" + "0800000000000000"),
+        (.requested(.deadLetter(.sample(7, dispatcher: 2))), "04" + deadLetter),
+        (.requested(.trim(through: 8)), "05" + "0800000000000000"),
+        (.requested(.forgetRoutes([3])), "06" + "01000000" + "03000000"),
+        (.requested(.forgetIDs(through: 8)), "07" + "0800000000000000"),
         (
-            .asked(.limitDeadLetters(DeadLetterLimits(count: 3, bytes: 4))),
+            .requested(.limitDeadLetters(DeadLetterLimits(count: 3, bytes: 4))),
             "0e" + "0300000000000000" + "0400000000000000"
         ),
-        (.asked(.keep("a", [4, 5])), "08" + "0100000061" + "01000000" + "020000000405"),
-        (.asked(.keep("a", nil)), "08" + "0100000061" + "00000000"),
+        (.requested(.keep("a", [4, 5])), "08" + "0100000061" + "01000000" + "020000000405"),
+        (.requested(.keep("a", nil)), "08" + "0100000061" + "00000000"),
         (
-            .asked(.retain(Retention(receivedAfter: 7, maxBytes: 8))),
+            .requested(.retain(Retention(receivedAfter: 7, maxBytes: 8))),
             "0f" + "01000000" + "0700000000000000" + "0800000000000000"
         ),
-        (.asked(.retain(nil)), "0f" + "00000000"),
+        (.requested(.retain(nil)), "0f" + "00000000"),
         (.unretained(through: 8), "10" + "0800000000000000"),
         (.rewound(1, Settled(through: 5, and: [7...9])), "11" + "01000000" + "0500000000000000" + "020000000203"),
         (.routes([3: [1, 258]]), "12" + "01000000" + "03000000" + "02000000" + "01000000" + "02010000"),

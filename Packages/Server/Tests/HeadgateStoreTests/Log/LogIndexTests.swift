@@ -36,6 +36,6 @@ struct LogIndexTests {
         var writer = LogWriter()
         index.write(to: &writer)
         #expect(writer.bytes.count <= index.weight)
-        #expect(try writer.bytes.lend { try LogIndex($0, blockSize: 100) } == index)
+        #expect(try writer.bytes.withRawBytes { try LogIndex($0, blockSize: 100) } == index)
     }
 }

@@ -20,7 +20,7 @@ struct LogPieceTests {
 
     /// Returns the bytes of a piece, or nil if the piece is damaged.
     private func read(_ piece: [UInt8]) -> [UInt8]? {
-        piece.lend { piece in
+        piece.withRawBytes { piece in
             var (reader, bytes) = (LogReader(piece), [7] as [UInt8])
             guard let piece = try? reader.takePackedPiece() else { return nil }
             let isSound = piece.append(to: &bytes)

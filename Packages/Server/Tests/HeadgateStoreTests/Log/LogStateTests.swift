@@ -29,8 +29,8 @@ struct LogStateTests {
     func roundTrip() throws {
         var state = state([1: Settled(through: 4, and: [6...7]), 2: Settled(through: 9)])
         let changes: [LogChange] = [
-            .asked(.deadLetter(deadLetter(5))), .asked(.deadLetter(deadLetter(6, dispatcher: 2))),
-            .asked(.keep("name", [1, 2])), .asked(.trim(through: 4)),
+            .requested(.deadLetter(deadLetter(5))), .requested(.deadLetter(deadLetter(6, dispatcher: 2))),
+            .requested(.keep("name", [1, 2])), .requested(.trim(through: 4)),
             .damaged(LogPosition(segment: 3, offset: 64), lost: [1: Tally(events: 1, bytes: 20)]),
         ]
         state.apply(changes, in: LogPosition(segment: 3, offset: 640))
@@ -45,7 +45,7 @@ struct LogStateTests {
         ]
         var writer = LogWriter()
         writer.put(state)
-        let read = try writer.bytes.lend { (bytes) throws(LogReader.Unsound) in
+        let read = try writer.bytes.withRawBytes { (bytes) throws(LogReader.Unsound) in
             var reader = LogReader(bytes)
             return try reader.takeState()
         }
@@ -70,15 +70,15 @@ struct LogStateTests {
     @Test("Q8: a number that no log can reach is damage, wherever it is", arguments: [Int64.max, .min, -1])
     func impossibleNumbers(_ number: Int64) throws {
         let changes: [LogChange] = [
-            .asked(.trim(through: number)), .asked(.forgetIDs(through: number)),
-            .asked(.deadLetter(deadLetter(number))),
-            .asked(.settled(1, Settled(through: number))),
+            .requested(.trim(through: number)), .requested(.forgetIDs(through: number)),
+            .requested(.deadLetter(deadLetter(number))),
+            .requested(.settled(1, Settled(through: number))),
         ]
         for change in changes {
             var writer = LogWriter()
             change.write(to: &writer)
             #expect(throws: LogReader.Unsound.self) {
-                try writer.bytes.lend { (bytes) throws(LogReader.Unsound) in
+                try writer.bytes.withRawBytes { (bytes) throws(LogReader.Unsound) in
                     var reader = LogReader(bytes)
                     _ = try LogChange(&reader)
                 }
@@ -105,7 +105,7 @@ struct LogStateTests {
             var writer = LogWriter()
             writer.put(state)
             #expect(throws: LogReader.Unsound.self) {
-                try writer.bytes.lend { (bytes) throws(LogReader.Unsound) in
+                try writer.bytes.withRawBytes { (bytes) throws(LogReader.Unsound) in
                     var reader = LogReader(bytes)
                     _ = try reader.takeState()
                 }
@@ -133,7 +133,7 @@ struct LogStateTests {
         var writer = LogWriter()
         writer.put(state([1: Settled(through: 4)]))
         for count in 0..<writer.bytes.count {
-            let state = Array(writer.bytes[..<count]).lend { bytes in
+            let state = Array(writer.bytes[..<count]).withRawBytes { bytes in
                 var reader = LogReader(bytes)
                 return try? reader.takeState()
             }

@@ -45,7 +45,7 @@ struct SegmentLogTests {
             let scene = try LogScene()
             try scene.trackForTwo(1...60)
             try scene.fill(fill)
-            try scene.rot("event-20")
+            try scene.corrupt("event-20")
             let copy = try #require(try LogCopy(scene.log))
             while try copy.step() {}
             #expect(scene.log.counts.copied > 0)
@@ -65,7 +65,7 @@ struct SegmentLogTests {
         try scene.change(.deadLetter(.sample(9)))
         try scene.trackForTwo(1...60)
         // `busy` is the destination's answer in the first dead letter.
-        try scene.rot("busy")
+        try scene.corrupt("busy")
         let copy = try #require(try LogCopy(scene.log))
         while try copy.step() {}
         #expect(scene.log.losses.take().quarantined == 1)
@@ -102,7 +102,7 @@ struct SegmentLogTests {
     @Test(
         "Q8, P1: nothing is lost if the replacement of sources by a copy could not be written at first",
         arguments: [false, true])
-    func reportedAllTheSame(goesOn: Bool) throws {
+    func reportedAllTheSame(continues: Bool) throws {
         for fill in SegmentLogTests.fills {
             let scene = try LogScene()
             try scene.trackForTwo(1...60)
@@ -112,7 +112,7 @@ struct SegmentLogTests {
             do { while try copy.step() {} } catch { copy.cancel() }
             scene.disk.liesAbout = nil
             // Reopening reads the log as another process would.
-            if !goesOn { try scene.reopen() }
+            if !continues { try scene.reopen() }
             try scene.track(61...120)
             #expect(try scene.deadLetters == [10], "\(fill)")
             try scene.check([1: Array(61...120), 2: [10, 20, 30, 40, 50, 60]], "\(fill)")
@@ -313,7 +313,7 @@ private final class LogScene {
     }
 
     func change(_ changes: StoreChange...) throws {
-        try write(.changes(changes.map { .asked($0) }))
+        try write(.changes(changes.map { .requested($0) }))
     }
 
     func track(
@@ -349,7 +349,7 @@ private final class LogScene {
     }
 
     /// Changes the last byte of a text in the first file that contains the text.
-    func rot(_ text: String) throws {
+    func corrupt(_ text: String) throws {
         for name in try names.sorted() where name.hasSuffix(".log") {
             let url = URL(fileURLWithPath: options.logDirectory + "/" + name)
             var bytes = try Data(contentsOf: url)

@@ -55,7 +55,7 @@ enum hg_json_lack {
 };
 
 /// The position and the kind of the first error in a text.
-struct hg_json_complaint {
+struct hg_json_problem {
     uint32_t offset;
     /// An `hg_json_lack`.
     uint8_t lack;
@@ -100,7 +100,7 @@ enum hg_json_fault hg_json_scanner_scan(
 
 /// Finds the first error of a text that was refused as `HG_JSON_NOT_JSON`. The text is scanned again without regard to
 /// speed, so this is meant for texts that people write. It invalidates the entries of the last scan.
-struct hg_json_complaint hg_json_scanner_complain(
+struct hg_json_problem hg_json_scanner_complain(
     struct hg_json_scanner *scanner, const uint8_t *text, size_t length);
 
 #ifdef __cplusplus

@@ -15,8 +15,8 @@ public struct ServiceNotification: Equatable, Sendable {
     ///   - environment: returns the value of a variable.
     public init(for process: Int32, environment: (String) -> String?) {
         address = environment("NOTIFY_SOCKET").flatMap(NotifyAddress.init)
-        let isMeant = environment("WATCHDOG_PID").map { Int32($0) == process } ?? true
-        let timeLimit = isMeant ? environment("WATCHDOG_USEC").flatMap { Int64($0) } : nil
+        let isForThisProcess = environment("WATCHDOG_PID").map { Int32($0) == process } ?? true
+        let timeLimit = isForThisProcess ? environment("WATCHDOG_USEC").flatMap { Int64($0) } : nil
         watchdogInterval = timeLimit.flatMap { timeLimit in
             // An interval of zero would keep the loop busy with this timer alone.
             timeLimit > 0 ? max(.microseconds(timeLimit / 2), .milliseconds(1)) : nil

@@ -45,7 +45,7 @@ public struct LineFramer: ~Copyable {
     var keptCapacity: Int { kept.capacity }
 
     /// Lends the bytes that were last read. They must stay in place until `keepRest`.
-    public mutating func lend(_ chunk: UnsafeRawBufferPointer) {
+    public mutating func borrow(_ chunk: UnsafeRawBufferPointer) {
         keepRest()
         lent = chunk
     }

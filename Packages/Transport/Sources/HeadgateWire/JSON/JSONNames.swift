@@ -55,7 +55,7 @@ public struct JSONNames: @unchecked Sendable {
     /// Returns the index of a name of any length, with or without escapes.
     @inline(never)
     private func index(ofAny key: JSONView) -> Int? {
-        guard key.spelling.count <= JSONView.longestEscape * longest else { return nil }
+        guard key.rawText.count <= JSONView.longestEscape * longest else { return nil }
         var name: [UInt8] = []
         key.appendUnescaped(to: &name)
         let head = name.withUnsafeBytes(JSONNames.head)

@@ -8,7 +8,7 @@ import HeadgateData
 /// byte outside of the text, and allocates nothing once its memory has grown.
 public final class JSONScanner {
     /// The default nesting limit of arrays and objects (`limits.max_depth`).
-    public static let usualDepth = 64
+    public static let defaultDepth = 64
 
     /// The largest nesting limit. Functions that process a text recursively need stack for each level.
     public static let greatestDepth = 1024
@@ -21,7 +21,7 @@ public final class JSONScanner {
     }
 
     /// Creates a scanner with a nesting limit; at least 1, at most ``greatestDepth``.
-    public init(maxDepth: Int = JSONScanner.usualDepth) {
+    public init(maxDepth: Int = JSONScanner.defaultDepth) {
         self.maxDepth = maxDepth
         scanner = hg_json_scanner_create(JSONScanner.allowed(maxDepth))
     }
@@ -57,13 +57,13 @@ extension JSONFault {
 
 extension DataItem {
     /// Parses a JSON value. It is meant for texts that are not on the hot path.
-    public init(parsing text: UnsafeRawBufferPointer, maxDepth: Int = JSONScanner.usualDepth) throws(JSONFault) {
+    public init(parsing text: UnsafeRawBufferPointer, maxDepth: Int = JSONScanner.defaultDepth) throws(JSONFault) {
         let scanner = JSONScanner(maxDepth: maxDepth)
         self = try withExtendedLifetime(scanner) { () throws(JSONFault) in try scanner.scan(text).item }
     }
 
     /// Parses a JSON value. It is meant for texts that are not on the hot path.
-    public init(parsing text: [UInt8], maxDepth: Int = JSONScanner.usualDepth) throws(JSONFault) {
+    public init(parsing text: [UInt8], maxDepth: Int = JSONScanner.defaultDepth) throws(JSONFault) {
         self = try text.withUnsafeBufferPointer { bytes throws(JSONFault) in
             try DataItem(parsing: UnsafeRawBufferPointer(bytes), maxDepth: maxDepth)
         }
@@ -98,12 +98,12 @@ public struct JSONSyntaxError: Error, Equatable, Sendable {
     public init(about text: [UInt8]) {
         let scanner = hg_json_scanner_create(1)
         defer { hg_json_scanner_destroy(scanner) }
-        let complaint = text.withUnsafeBufferPointer { bytes in
-            guard let start = bytes.baseAddress else { return hg_json_complaint(offset: 0, lack: Self.rest) }
+        let problem = text.withUnsafeBufferPointer { bytes in
+            guard let start = bytes.baseAddress else { return hg_json_problem(offset: 0, lack: Self.rest) }
             return hg_json_scanner_complain(scanner, start, bytes.count)
         }
-        offset = Int(complaint.offset)
-        let lack = hg_json_lack(UInt32(complaint.lack))
+        offset = Int(problem.offset)
+        let lack = hg_json_lack(UInt32(problem.lack))
         message = Self.words(lack)
         isCutOff = lack == HG_JSON_LACKS_REST || lack == HG_JSON_LACKS_CLOSING_QUOTE
     }

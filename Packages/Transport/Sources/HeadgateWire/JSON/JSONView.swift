@@ -151,7 +151,7 @@ extension DataObject {
 extension JSONView {
     /// The bytes between the quotes of a string without escapes; nil for a string with escapes and for other values.
     @inlinable @inline(__always) public var contents: UnsafeRawBufferPointer? {
-        entry.pointee.kind == HG_JSON_STRING.rawValue ? spelling : nil
+        entry.pointee.kind == HG_JSON_STRING.rawValue ? rawText : nil
     }
 
     /// The string with its escapes decoded; nil for other values. Lone surrogates become U+FFFD.
@@ -177,7 +177,7 @@ extension JSONView {
     public func appendUnescaped(to bytes: inout [UInt8]) {
         guard kind == .string else { return }
         if let contents { return bytes.append(contentsOf: contents) }
-        JSONUnescaper(spelling).append(to: &bytes)
+        JSONUnescaper(rawText).append(to: &bytes)
     }
 
     /// Appends the bytes of a string with its escapes decoded. Different strings give different bytes. Lone surrogates
@@ -185,7 +185,7 @@ extension JSONView {
     public func appendExact(to bytes: inout [UInt8]) {
         guard kind == .string else { return }
         if let contents { return bytes.append(contentsOf: contents) }
-        JSONUnescaper(spelling).append(to: &bytes, keepingHalves: true)
+        JSONUnescaper(rawText).append(to: &bytes, keepingHalves: true)
     }
 
     /// True if a string in the value contains an escape of a surrogate. The surrogate may be lone, or half of a pair.
@@ -205,7 +205,7 @@ extension JSONView {
 
     @usableFromInline
     func equalsUnescaped(_ text: StaticString) -> Bool {
-        guard spelling.count <= JSONView.longestEscape * text.utf8CodeUnitCount else { return false }
+        guard rawText.count <= JSONView.longestEscape * text.utf8CodeUnitCount else { return false }
         var bytes: [UInt8] = []
         appendUnescaped(to: &bytes)
         return bytes.elementsEqual(UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
@@ -216,7 +216,7 @@ extension JSONView {
     static let longestEscape = 6
 
     /// The bytes between the quotes of a string.
-    @inlinable var spelling: UnsafeRawBufferPointer {
+    @inlinable var rawText: UnsafeRawBufferPointer {
         slice(from: entry.pointee.start &+ 1, to: entry.pointee.end &- 1)
     }
 }

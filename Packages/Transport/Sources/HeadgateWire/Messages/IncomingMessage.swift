@@ -11,7 +11,7 @@ public final class MessageDecoder {
     }
 
     /// Creates a decoder with a nesting limit.
-    public init(maxDepth: Int = JSONScanner.usualDepth) {
+    public init(maxDepth: Int = JSONScanner.defaultDepth) {
         scanner = JSONScanner(maxDepth: maxDepth)
     }
 

@@ -47,10 +47,10 @@ extension JSONWriter {
     public mutating func error(_ error: RPCError) {
         beginObject()
         member("code", error.code)
-        if let spelling = error.spelling {
+        if let rawJSON = error.rawJSON {
             member("message")
-            raw(spelling.message)
-            if let data = spelling.data {
+            raw(rawJSON.message)
+            if let data = rawJSON.data {
                 member("data")
                 raw(data)
             }

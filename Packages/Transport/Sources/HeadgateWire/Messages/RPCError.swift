@@ -10,10 +10,10 @@ public struct RPCError: Error, Sendable, Equatable {
     public var data: DataObject
     /// The JSON text of the message and the data, if they contain what `message` and `data` cannot hold, like half a
     /// surrogate pair (Behaviour P6). Nil if `message` and `data` contain all of it.
-    public var spelling: Spelling?
+    public var rawJSON: RawJSON?
 
     /// The JSON text of an error's members.
-    public struct Spelling: Sendable, Equatable {
+    public struct RawJSON: Sendable, Equatable {
         /// The message, a JSON string.
         public var message: [UInt8]
         /// The data, an object; nil if there is none.
@@ -34,7 +34,7 @@ public struct RPCError: Error, Sendable, Equatable {
     /// Creates one of the service's own errors.
     public init(_ reason: ErrorReason, _ message: String? = nil, data: DataObject = [:]) {
         code = RPCError.serviceCode
-        self.message = message ?? reason.usualMessage
+        self.message = message ?? reason.defaultMessage
         self.data = ["reason": .string(reason.rawValue)]
         for (key, value) in data where key != "reason" { self.data[key] = value }
     }
@@ -131,14 +131,14 @@ extension RPCError {
         code = view.member("code")?.int.flatMap(Int.init(exactly:)) ?? RPCError.internalErrorCode
         message = view.member("message")?.string ?? "unknown error"
         data = view.member("data").map(DataObject.init(_:)) ?? [:]
-        spelling = RPCError.spelling(view)
+        rawJSON = RPCError.rawJSON(view)
     }
 
     /// Returns the spelling of an error with half a surrogate pair in its message or data, or nil.
-    private static func spelling(_ view: JSONView) -> Spelling? {
+    private static func rawJSON(_ view: JSONView) -> RawJSON? {
         guard let message = view.member("message"), message.kind == .string, view.hasHalves else { return nil }
         let data = view.member("data").flatMap { $0.kind == .object ? $0.plainText : nil }
-        return Spelling(message: message.plainText, data: data)
+        return RawJSON(message: message.plainText, data: data)
     }
 }
 
@@ -174,7 +174,7 @@ public enum ErrorReason: String, Sendable, CaseIterable {
     case invalidSettings = "invalid_settings"
 
     /// The default message.
-    public var usualMessage: String {
+    public var defaultMessage: String {
         switch self {
         case .queueFull: "the queue is full"
         case .eventTooLarge: "the event is too large"

@@ -34,10 +34,10 @@ public struct Field<Value>: Sendable {
     ///   - item: the default as JSON, for the schema.
     ///   - note: the meaning, if the name does not say it.
     public init(
-        optional name: StaticString, _ shape: Shape<Value>, usually value: Value, asItem item: DataItem,
+        optional name: StaticString, _ shape: Shape<Value>, default value: Value, asItem item: DataItem,
         _ note: String? = nil
     ) where Value: Sendable {
-        member = Schema.Member(name.description, shape.schema, isRequired: false, usual: item, note: note)
+        member = Schema.Member(name.description, shape.schema, isRequired: false, defaultValue: item, note: note)
         read = { object throws(ParameterFault) in
             guard let view = object?.member(name) else { return value }
             return try shape.read(view, as: name)
@@ -47,30 +47,30 @@ public struct Field<Value>: Sendable {
 
 extension Field where Value == Bool {
     /// Creates an optional Boolean parameter with a default.
-    public init(optional name: StaticString, usually value: Bool, _ note: String? = nil) {
-        self.init(optional: name, .bool, usually: value, asItem: .bool(value), note)
+    public init(optional name: StaticString, default value: Bool, _ note: String? = nil) {
+        self.init(optional: name, .bool, default: value, asItem: .bool(value), note)
     }
 }
 
 extension Field where Value == Int {
     /// Creates an optional number with a default.
-    public init(optional name: StaticString, _ shape: Shape<Int>, usually value: Int, _ note: String? = nil) {
-        self.init(optional: name, shape, usually: value, asItem: .number(DataNumber(value)), note)
+    public init(optional name: StaticString, _ shape: Shape<Int>, default value: Int, _ note: String? = nil) {
+        self.init(optional: name, shape, default: value, asItem: .number(DataNumber(value)), note)
     }
 }
 
 extension Field where Value == Duration {
     /// Creates an optional time in milliseconds with a default.
-    public init(optional name: StaticString, _ shape: Shape<Duration>, usually value: Duration, _ note: String? = nil) {
+    public init(optional name: StaticString, _ shape: Shape<Duration>, default value: Duration, _ note: String? = nil) {
         let milliseconds = Int(value / .milliseconds(1))
-        self.init(optional: name, shape, usually: value, asItem: .number(DataNumber(milliseconds)), note)
+        self.init(optional: name, shape, default: value, asItem: .number(DataNumber(milliseconds)), note)
     }
 }
 
 extension Field where Value: RawRepresentable<String> & CaseIterable & Sendable {
     /// Creates an optional word with a default.
-    public init(optional name: StaticString, usually value: Value, _ note: String? = nil) {
-        self.init(optional: name, .word, usually: value, asItem: .string(value.rawValue), note)
+    public init(optional name: StaticString, default value: Value, _ note: String? = nil) {
+        self.init(optional: name, .word, default: value, asItem: .string(value.rawValue), note)
     }
 }
 

@@ -33,15 +33,17 @@ public indirect enum Schema: Sendable {
         public var schema: Schema
         public var isRequired: Bool
         /// The default; nil if there is none, or if it is not a fixed value.
-        public var usual: DataItem?
+        public var defaultValue: DataItem?
         /// The meaning, if the name does not say it.
         public var note: String?
 
-        public init(_ name: String, _ schema: Schema, isRequired: Bool, usual: DataItem? = nil, note: String? = nil) {
+        public init(
+            _ name: String, _ schema: Schema, isRequired: Bool, defaultValue: DataItem? = nil, note: String? = nil
+        ) {
             self.name = name
             self.schema = schema
             self.isRequired = isRequired
-            self.usual = usual
+            self.defaultValue = defaultValue
             self.note = note
         }
     }
@@ -150,8 +152,8 @@ extension Schema.Member {
 
     /// The member's schema with its default.
     public var item: DataItem {
-        guard let usual, case .object(var object) = schema.item else { return schema.item }
-        object["default"] = usual
+        guard let defaultValue, case .object(var object) = schema.item else { return schema.item }
+        object["default"] = defaultValue
         return .object(object)
     }
 }

@@ -56,7 +56,7 @@ extension Shape where Value == String {
     /// Returns a shape of strings with a length in bytes of UTF-8.
     /// - Parameter complaint: returns another problem of a text, or nil if it is valid.
     public static func string(
-        _ bytes: ClosedRange<Int>, complaint: @escaping @Sendable (String) -> String? = { _ in nil }
+        _ bytes: ClosedRange<Int>, problem: @escaping @Sendable (String) -> String? = { _ in nil }
     ) -> Shape {
         Shape(.string(least: bytes.lowerBound, most: bytes.upperBound)) { view throws(ParameterFault) in
             // An escape has at most six bytes for each byte of the text.
@@ -64,7 +64,7 @@ extension Shape where Value == String {
                 throw ParameterFault("must have \(bytes.lowerBound) to \(bytes.upperBound) bytes")
             }
             let text = try string.read(view)
-            if let complaint = complaint(text) { throw ParameterFault(complaint) }
+            if let problem = problem(text) { throw ParameterFault(problem) }
             guard bytes.contains(text.utf8.count) else {
                 throw ParameterFault("must have \(bytes.lowerBound) to \(bytes.upperBound) bytes")
             }

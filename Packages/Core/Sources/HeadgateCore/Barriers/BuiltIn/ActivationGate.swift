@@ -100,8 +100,8 @@ final class ActivationGate: DescribedBarrier {
         do throws(ActivationRefusal) {
             open(try accepted(outcome))
         } catch {
-            let alarm = scheduler.schedule(at: scheduler.now + backOff(&retries)) { [weak self] in self?.close() }
-            enter(.resting(cause: error.cause, alarm))
+            let timer = scheduler.schedule(at: scheduler.now + backOff(&retries)) { [weak self] in self?.close() }
+            enter(.resting(cause: error.cause, timer))
         }
     }
 
@@ -205,7 +205,7 @@ struct ActivationRefusal: Error {
         case .providerLost: "lost the process that serves it"
         case .timedOut: "did not answer in time"
         case .cancelled(let barrier, let cause): "was cancelled by \(barrier): \(cause.rawValue)"
-        case .circle(let boards): "waits for itself in a circle: \(boards.joined(separator: ", "))"
+        case .cycle(let boards): "waits for itself in a circle: \(boards.joined(separator: ", "))"
         case .withdrawn: "was cancelled"
         }
     }

@@ -7,7 +7,7 @@ public final class BackoffBarrier: DescribedBarrier {
 
     private let scheduler: any Scheduler
     @StateSubject(.open) private var state: ObservableState<BarrierState>
-    private var alarm: (any Disposable)?
+    private var timer: (any Disposable)?
     private var cause: String?
     /// The time of the next attempt; nil while the dispatcher is not backing off.
     private(set) var retryAt: Instant?
@@ -26,15 +26,15 @@ public final class BackoffBarrier: DescribedBarrier {
         self.cause = cause
         retryAt = instant
         retryAtWall = Timestamp(milliseconds: scheduler.wall.milliseconds + (instant - scheduler.now).wholeMilliseconds)
-        alarm?.dispose()
-        alarm = scheduler.schedule(at: instant) { [weak self] in self?.open() }
+        timer?.dispose()
+        timer = scheduler.schedule(at: instant) { [weak self] in self?.open() }
         _state.value = .closed
     }
 
     /// Ends the wait.
     func open() {
-        alarm?.dispose()
-        alarm = nil
+        timer?.dispose()
+        timer = nil
         retryAt = nil
         retryAtWall = nil
         cause = nil

@@ -81,7 +81,7 @@ private final class BatchingWatch: Disposable {
     private let settings: ObservableState<BatchingSettings>
     private var depth = QueueDepth(pending: 0, oldestSince: nil, dispatchLimit: 1)
     private var subscriptions: [any Disposable] = []
-    private var alarm: (any Disposable)?
+    private var timer: (any Disposable)?
 
     init(
         scheduler: any Scheduler, settings: ObservableState<BatchingSettings>, depth: Observable<QueueDepth>,
@@ -100,15 +100,15 @@ private final class BatchingWatch: Disposable {
 
     func dispose() {
         for subscription in subscriptions { subscription.dispose() }
-        alarm?.dispose()
+        timer?.dispose()
     }
 
     private func judge() {
-        alarm?.dispose()
-        alarm = nil
+        timer?.dispose()
+        timer = nil
         let isOpen = settings.value.isOpen(for: depth, at: scheduler.now)
         if !isOpen, let deadline = settings.value.deadline(for: depth) {
-            alarm = scheduler.schedule(at: deadline) { [weak self] in self?.judge() }
+            timer = scheduler.schedule(at: deadline) { [weak self] in self?.judge() }
         }
         observer(isOpen ? .open : .closed)
     }

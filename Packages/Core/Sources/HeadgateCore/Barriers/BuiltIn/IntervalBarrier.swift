@@ -8,7 +8,7 @@ public final class IntervalBarrier: ConfigurableBarrier, BarrierJSON {
     private let scheduler: any Scheduler
     private var cycle: IntervalCycle
     @StateSubject(.closed) private var state: ObservableState<BarrierState>
-    private var alarm: (any Disposable)?
+    private var timer: (any Disposable)?
 
     init(context: BarrierContext, configuration: DataObject) throws {
         scheduler = context.scheduler
@@ -17,7 +17,7 @@ public final class IntervalBarrier: ConfigurableBarrier, BarrierJSON {
     }
 
     deinit {
-        alarm?.dispose()
+        timer?.dispose()
     }
 
     public func onState(for dispatcherId: String) -> Observable<BarrierState> {
@@ -32,8 +32,8 @@ public final class IntervalBarrier: ConfigurableBarrier, BarrierJSON {
     }
 
     private func evaluate() {
-        alarm?.dispose()
-        alarm = cycle.nextChange(after: scheduler.now).map { deadline in
+        timer?.dispose()
+        timer = cycle.nextChange(after: scheduler.now).map { deadline in
             scheduler.schedule(at: deadline) { [weak self] in self?.evaluate() }
         }
         let isOpen = cycle.isOpen(at: scheduler.now)

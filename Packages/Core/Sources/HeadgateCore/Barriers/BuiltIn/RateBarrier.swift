@@ -77,7 +77,7 @@ private final class RateMeter {
     private var bucket: TokenBucket
     @StateSubject(.open) var state: ObservableState<BarrierState>
     private var subscription: (any Disposable)?
-    private var alarm: (any Disposable)?
+    private var timer: (any Disposable)?
 
     init(_ settings: RateSettings, scheduler: any Scheduler, taken: Observable<Int>) {
         self.scheduler = scheduler
@@ -87,7 +87,7 @@ private final class RateMeter {
 
     deinit {
         subscription?.dispose()
-        alarm?.dispose()
+        timer?.dispose()
     }
 
     func change(to settings: RateSettings) {
@@ -101,9 +101,9 @@ private final class RateMeter {
     }
 
     private func evaluate() {
-        alarm?.dispose()
+        timer?.dispose()
         let isReady = bucket.isReady(at: scheduler.now)
-        alarm = isReady ? nil : scheduler.schedule(at: bucket.readyAt) { [weak self] in self?.evaluate() }
+        timer = isReady ? nil : scheduler.schedule(at: bucket.readyAt) { [weak self] in self?.evaluate() }
         let new: BarrierState = isReady ? .open : .closed
         if new != state.value { _state.value = new }
     }

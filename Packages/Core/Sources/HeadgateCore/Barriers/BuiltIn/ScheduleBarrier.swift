@@ -12,7 +12,7 @@ public final class ScheduleBarrier: ConfigurableBarrier, DescribedBarrier, Barri
     private var hours: OpeningHours
     @StateSubject(.closed) private var state: ObservableState<BarrierState>
     @StateSubject(false) private var flushability: ObservableState<Bool>
-    private var alarm: (any Disposable)?
+    private var timer: (any Disposable)?
 
     init(context: BarrierContext, configuration: DataObject) throws {
         self.context = context
@@ -21,7 +21,7 @@ public final class ScheduleBarrier: ConfigurableBarrier, DescribedBarrier, Barri
     }
 
     deinit {
-        alarm?.dispose()
+        timer?.dispose()
     }
 
     public func onState(for dispatcherId: String) -> Observable<BarrierState> {
@@ -51,8 +51,8 @@ public final class ScheduleBarrier: ConfigurableBarrier, DescribedBarrier, Barri
     private func evaluate() {
         let scheduler = context.scheduler
         let wait = hours.nextMinute(after: scheduler.wall).milliseconds - scheduler.wall.milliseconds
-        alarm?.dispose()
-        alarm = scheduler.schedule(at: scheduler.now + .milliseconds(wait)) { [weak self] in self?.evaluate() }
+        timer?.dispose()
+        timer = scheduler.schedule(at: scheduler.now + .milliseconds(wait)) { [weak self] in self?.evaluate() }
         _flushability.value = hours.settings.isFlushable
         _state.value = hours.isOpen(at: scheduler.wall) ? .open : .closed
     }

@@ -20,12 +20,13 @@ struct ConnectivityBarrierTests {
             (.connected(.cellular), .open, .closed),
             (.connected(.other), .open, .closed),
         ])
-    func states(network: NetworkState, usually: BarrierState, wifiOnly: BarrierState) throws {
+    func states(network: NetworkState, defaults: BarrierState, wifiOnly: BarrierState) throws {
         let barriers = [try barrier(), try barrier(["wifi_only": false]), try barrier(["wifi_only": true])]
         let watches = barriers.map { BarrierWatch($0) }
         bench.network.value = network
-        #expect(watches.map(\.state) == [usually, usually, wifiOnly])
-        #expect(barriers.map { $0.reason(for: "collect") == nil } == [usually, usually, wifiOnly].map { $0 == .open })
+        #expect(watches.map(\.state) == [defaults, defaults, wifiOnly])
+        #expect(
+            barriers.map { $0.reason(for: "collect") == nil } == [defaults, defaults, wifiOnly].map { $0 == .open })
     }
 
     @Test("B20: the barrier is flushable while any connection exists, so that a flush overrides wifi_only")

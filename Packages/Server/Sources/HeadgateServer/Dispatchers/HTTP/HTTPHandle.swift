@@ -18,7 +18,7 @@ final class HTTPHandle {
     /// The body that is being sent. libcurl has a pointer to it.
     private var body: [UInt8] = []
     /// The number of body bytes that libcurl sends in one turn of the loop.
-    private var piece = HTTPHandle.usualPiece
+    private var piece = HTTPHandle.defaultPiece
 
     init(to target: HTTPRequest.Target, userAgent: String, noProxy: String, sockets: OpenSockets) {
         (self.target, self.sockets) = (target, sockets)
@@ -115,7 +115,7 @@ final class HTTPHandle {
     }
 
     /// The usual number of bytes in one turn: libcurl's default.
-    private static let usualPiece = 64 * 1024
+    private static let defaultPiece = 64 * 1024
     /// The number of bytes in one turn for large bodies, which would otherwise take many turns. More would take more
     /// memory.
     private static let largestPiece = 256 * 1024

@@ -79,7 +79,7 @@ extension SettingsReader {
         var seen: Set<String> = []
         return keys.compactMap { name in
             guard let value = headerValue(name) else { return nil }
-            if let complaint = HeaderName.complaint(about: name) { fault(name, "", complaint) }
+            if let problem = HeaderName.problem(about: name) { fault(name, "", problem) }
             if !seen.insert(name.lowercased()).inserted { fault(name, "", "appears twice") }
             return HTTPSettings.Header(name: name, value: value)
         }

@@ -4,7 +4,7 @@ enum HeaderName {
     private static let reserved: Set<String> = ["content-length", "transfer-encoding"]
 
     /// Returns the fault of a name, or nil if the name is valid.
-    static func complaint(about name: String) -> String? {
+    static func problem(about name: String) -> String? {
         if reserved.contains(name.lowercased()) { return "is set by the dispatcher itself" }
         if !name.isEmpty, name.utf8.allSatisfy(isAllowed) { return nil }
         return "must be a header's name: letters, digits, and none of the separators of HTTP"

@@ -48,7 +48,7 @@ private struct SpelledSecret {
     private let characters: [[[UInt8]]]
 
     init(_ secret: String) {
-        characters = secret.unicodeScalars.map(Self.spellings)
+        characters = secret.unicodeScalars.map(Self.encodings)
     }
 
     /// Returns the most bytes of a secret in any spelling. No spelling of a character has more than six times its
@@ -62,14 +62,14 @@ private struct SpelledSecret {
     func length(at start: Int, of bytes: [UInt8], isCut: Bool) -> Int? {
         // The possible ends of the characters so far. A backslash, for example, may be a character or begin an escape.
         var ends: Set = [start]
-        for spellings in characters {
+        for encodings in characters {
             var next: Set<Int> = []
             for end in ends {
                 let rest = bytes[end...]
-                for spelling in spellings {
-                    if rest.starts(with: spelling) {
-                        next.insert(end + spelling.count)
-                    } else if isCut, spelling.starts(with: rest) {
+                for encoding in encodings {
+                    if rest.starts(with: encoding) {
+                        next.insert(end + encoding.count)
+                    } else if isCut, encoding.starts(with: rest) {
                         return bytes.count - start
                     }
                 }
@@ -80,7 +80,7 @@ private struct SpelledSecret {
         return ends.max().map { $0 - start }
     }
 
-    private static func spellings(of scalar: Unicode.Scalar) -> [[UInt8]] {
+    private static func encodings(of scalar: Unicode.Scalar) -> [[UInt8]] {
         let plain = String(scalar)
         var texts = [plain, "&#\(scalar.value);"]
         for isUpper in [false, true] {

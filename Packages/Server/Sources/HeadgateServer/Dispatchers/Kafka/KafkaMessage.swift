@@ -30,10 +30,10 @@ struct KafkaMessage {
         guard let found = try? scanner.scan(json).find(members) else {
             return body(KafkaMessage())
         }
-        return lend(found[0]) { key in
-            lend(found[1]) { id in
-                lend(found[2]) { name in
-                    lend(found[3]) { time in
+        return withRawBytes(found[0]) { key in
+            withRawBytes(found[1]) { id in
+                withRawBytes(found[2]) { name in
+                    withRawBytes(found[3]) { time in
                         body(KafkaMessage(key: key, id: id, name: name, time: time))
                     }
                 }
@@ -57,7 +57,7 @@ struct KafkaMessage {
     }
 
     /// Calls a closure with the contents of a string, or with nil if there is none.
-    private static func lend<Result>(_ view: JSONView?, _ body: (UnsafeRawBufferPointer?) -> Result) -> Result {
+    private static func withRawBytes<Result>(_ view: JSONView?, _ body: (UnsafeRawBufferPointer?) -> Result) -> Result {
         guard let view, view.kind == .string else { return body(nil) }
         if let contents = view.contents { return body(contents) }
         var bytes: [UInt8] = []

@@ -59,13 +59,13 @@ extension SettingsReader {
     /// Reads a subject that may be published to.
     fileprivate func natsSubject(_ key: String) -> String? {
         guard let subject = string(key) else { return nil }
-        if let complaint = NATSName.complaint(aboutSubject: subject) { fault(key, "", complaint) }
+        if let problem = NATSName.problem(aboutSubject: subject) { fault(key, "", problem) }
         return subject
     }
 
     fileprivate func natsStream(_ key: String) -> String? {
         guard let name = string(key) else { return nil }
-        if let complaint = NATSName.complaint(aboutStream: name) { fault(key, "", complaint) }
+        if let problem = NATSName.problem(aboutStream: name) { fault(key, "", problem) }
         return name
     }
 }
@@ -156,7 +156,7 @@ enum NATSName {
 
     /// Returns the fault of a subject to publish to, or nil if the subject is valid. A wildcard is only for
     /// subscribers. Subjects that begin with `$` belong to the servers, and no stream receives them.
-    static func complaint(aboutSubject subject: String) -> String? {
+    static func problem(aboutSubject subject: String) -> String? {
         let tokens = subject.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         guard (1...longest).contains(subject.utf8.count), tokens.allSatisfy({ !$0.isEmpty && $0.allSatisfy(isVisible) })
         else { return "must be words separated by dots, without spaces" }
@@ -167,7 +167,7 @@ enum NATSName {
     }
 
     /// Returns the fault of a stream's name, or nil if the name is valid.
-    static func complaint(aboutStream name: String) -> String? {
+    static func problem(aboutStream name: String) -> String? {
         let isAllowed = { (byte: UInt8) in isVisible(byte) && !".*>/\\".utf8.contains(byte) }
         if (1...longest).contains(name.utf8.count), name.utf8.allSatisfy(isAllowed) { return nil }
         return #"must be a name without spaces, `.`, `*`, `>`, `/` and `\`"#

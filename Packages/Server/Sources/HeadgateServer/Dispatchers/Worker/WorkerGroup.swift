@@ -16,7 +16,7 @@ final class WorkerGroup {
     /// The callbacks to call when a subscriber has left.
     private var onUnsubscribed: [WorkerPool.Subscriber: [() -> Void]] = [:]
     private var lastBatch: WorkerPool.BatchNumber = 0
-    private var alarm: (due: Instant, timer: any Disposable)?
+    private var timer: (due: Instant, timer: any Disposable)?
 
     private struct Work {
         let batch: Batch
@@ -30,7 +30,7 @@ final class WorkerGroup {
     }
 
     deinit {
-        alarm?.timer.dispose()
+        timer?.timer.dispose()
     }
 
     /// The time that a worker may keep a batch. A change applies from the next batch.
@@ -101,7 +101,7 @@ final class WorkerGroup {
 
     private func carryOut() {
         while let order = pool.nextOrder() { perform(order) }
-        armAlarm()
+        armTimer()
         if barrier.set(causeOfBlock) { gate.barriersChanged() }
     }
 
@@ -114,28 +114,29 @@ final class WorkerGroup {
 
     private func perform(_ order: WorkerPool.Order) {
         switch order {
-        case .give(let number, let subscriber, let loan): give(number, to: subscriber, as: loan)
+        case .give(let number, let subscriber, let leaseID): give(number, to: subscriber, as: leaseID)
         case .end(let number, let result): end(number, result)
         case .lose(let number, let subscriber, let cause): lose(number, by: subscriber, cause)
         case .release(let subscriber): release(subscriber)
         }
     }
 
-    private func give(_ number: WorkerPool.BatchNumber, to subscriber: WorkerPool.Subscriber, as loan: WorkerPool.Loan)
-    {
+    private func give(
+        _ number: WorkerPool.BatchNumber, to subscriber: WorkerPool.Subscriber, as leaseID: WorkerPool.LeaseID
+    ) {
         guard let batch = work[number]?.batch, let session = sessions[subscriber] else { return }
         let write = { [dispatcher] (writer: inout JSONWriter) in
             WorkerMessages.params.writeObject((dispatcher, batch), into: &writer)
         }
         session.ask(WorkerMessages.dispatch.name, params: write) { [weak self] answer in
             if case .failure(.gone) = answer { self?.left(subscriber) }
-            self?.answered(loan) { WorkerAnswer.result(of: answer, for: $0) }
+            self?.answered(leaseID) { WorkerAnswer.result(of: answer, for: $0) }
         }
         if session.isOverfull { pool.overfull(subscriber) }
     }
 
-    private func answered(_ loan: WorkerPool.Loan, _ result: (Batch) -> SendResult) {
-        let number = pool.answered(loan)
+    private func answered(_ leaseID: WorkerPool.LeaseID, _ result: (Batch) -> SendResult) {
+        let number = pool.answered(leaseID)
         if let done = number.flatMap({ work.removeValue(forKey: $0) }) { done.then(result(done.batch)) }
         proceed()
     }
@@ -165,16 +166,16 @@ final class WorkerGroup {
         for notify in onUnsubscribed.removeValue(forKey: subscriber) ?? [] { notify() }
     }
 
-    private func armAlarm() {
-        guard pool.nextDeadline != alarm?.due else { return }
-        alarm?.timer.dispose()
-        alarm = pool.nextDeadline.map { due in
+    private func armTimer() {
+        guard pool.nextDeadline != timer?.due else { return }
+        timer?.timer.dispose()
+        timer = pool.nextDeadline.map { due in
             (due, gate.scheduler.schedule(at: due) { [weak self] in self?.timePassed() })
         }
     }
 
     private func timePassed() {
-        alarm = nil
+        timer = nil
         pool.timePassed(gate.scheduler.now)
         proceed()
     }

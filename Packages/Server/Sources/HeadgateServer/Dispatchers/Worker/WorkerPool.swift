@@ -11,12 +11,12 @@ struct WorkerPool {
     /// The number of a batch.
     typealias BatchNumber = Int
     /// The number of a loan: one lending of a batch.
-    typealias Loan = Int
+    typealias LeaseID = Int
 
     /// An order to the ``WorkerGroup``.
     enum Order: Equatable {
         /// Send a batch to a subscriber.
-        case give(BatchNumber, to: Subscriber, as: Loan)
+        case give(BatchNumber, to: Subscriber, as: LeaseID)
         /// End a batch with a result.
         case end(BatchNumber, SendResult)
         /// End a batch that its subscriber has lost.
@@ -32,21 +32,21 @@ struct WorkerPool {
         /// True if the subscriber's unread output is too large, so that it gets no batch until it has read.
         var isOverfull = false
         /// The loans that the subscriber works on.
-        var loans: Set<Loan> = []
+        var leases: Set<LeaseID> = []
         /// The loans that the subscriber did not answer in time. It may still work on them. They count against its
         /// credit, so that a worker that hangs does not get one batch after another.
-        var overdue: Set<Loan> = []
+        var overdue: Set<LeaseID> = []
         /// The subscriber's latest loan, by which the pool takes turns.
-        var lastLoan: Loan = 0
+        var lastLeaseID: LeaseID = 0
 
         /// The number of loans that the subscriber could answer now: its credit without its overdue loans, or 0 if it
         /// is leaving.
         var able: Int { isLeaving ? 0 : max(0, credit - overdue.count) }
         /// The number of further loans that the subscriber may have now.
-        var free: Int { isOverfull ? 0 : max(0, able - loans.count) }
+        var free: Int { isOverfull ? 0 : max(0, able - leases.count) }
     }
 
-    private struct Lending {
+    private struct Lease {
         let batch: BatchNumber
         let subscriber: Subscriber
         let end: Instant
@@ -57,8 +57,8 @@ struct WorkerPool {
     /// The time that a subscriber may keep a batch. A change applies to later loans.
     var lease: Duration
     private var members: [Subscriber: Member] = [:]
-    private var lendings: [Loan: Lending] = [:]
-    private var lastLoan: Loan = 0
+    private var leases: [LeaseID: Lease] = [:]
+    private var lastLeaseID: LeaseID = 0
     private var orders: [Order] = []
 
     init(lease: Duration) {
@@ -70,7 +70,7 @@ struct WorkerPool {
     /// The number of batches that can be lent, including those that are lent, and the most events of the next batch.
     var capacity: SenderCapacity {
         let free = members.values.reduce(0) { $0 + $1.free }
-        return SenderCapacity(batches: lendings.count + free, events: next()?.mostEvents ?? .max)
+        return SenderCapacity(batches: leases.count + free, events: next()?.mostEvents ?? .max)
     }
 
     /// True if some subscriber can take a batch, now or after its present batches.
@@ -86,7 +86,7 @@ struct WorkerPool {
     var hasSubscribers: Bool { members.values.contains { !$0.isLeaving } }
 
     /// The time to call ``timePassed(_:)``, or nil for never.
-    var nextDeadline: Instant? { lendings.values.map(\.end).min() }
+    var nextDeadline: Instant? { leases.values.map(\.end).min() }
 
     /// Removes and returns the next order, or nil if there is none.
     mutating func nextOrder() -> Order? {
@@ -131,7 +131,7 @@ struct WorkerPool {
     /// Removes a subscriber that has disconnected. Its batches are lost.
     mutating func gone(_ subscriber: Subscriber) {
         guard let member = members.removeValue(forKey: subscriber) else { return }
-        for loan in member.loans.sorted() { lose(loan, cause: WorkerPool.wentAway) }
+        for leaseID in member.leases.sorted() { lose(leaseID, cause: WorkerPool.wentAway) }
         orders.append(.release(subscriber))
     }
 
@@ -140,36 +140,36 @@ struct WorkerPool {
         guard let subscriber = next(taking: events)?.subscriber else {
             return orders.append(.end(batch, .returned(cause: "no worker is free")))
         }
-        lend(batch, to: subscriber, now)
+        give(batch, to: subscriber, now)
     }
 
     /// Handles a subscriber's answer.
     /// - Returns: the batch, or nil if the answer came too late.
     @discardableResult
-    mutating func answered(_ loan: Loan) -> BatchNumber? {
-        guard let lending = lendings.removeValue(forKey: loan) else {
-            for subscriber in members.keys { members[subscriber]?.overdue.remove(loan) }
+    mutating func answered(_ leaseID: LeaseID) -> BatchNumber? {
+        guard let lease = leases.removeValue(forKey: leaseID) else {
+            for subscriber in members.keys { members[subscriber]?.overdue.remove(leaseID) }
             return nil
         }
-        members[lending.subscriber]?.loans.remove(loan)
-        releaseIfDone(lending.subscriber)
-        return lending.batch
+        members[lease.subscriber]?.leases.remove(leaseID)
+        releaseIfDone(lease.subscriber)
+        return lease.batch
     }
 
     /// Ends the loans whose lease is over. It may be called at any time.
     mutating func timePassed(_ now: Instant) {
-        for (loan, lending) in lendings.sorted(by: { $0.key < $1.key }) where lending.end <= now {
-            lose(loan, cause: "no answer from a worker within \(lending.lease.wholeMilliseconds) ms")
-            takeBack(loan, from: lending.subscriber)
+        for (leaseID, lease) in leases.sorted(by: { $0.key < $1.key }) where lease.end <= now {
+            lose(leaseID, cause: "no answer from a worker within \(lease.lease.wholeMilliseconds) ms")
+            takeBack(leaseID, from: lease.subscriber)
         }
     }
 
     /// Interrupts all loans.
     mutating func interrupted() {
-        for (loan, lending) in lendings.sorted(by: { $0.key < $1.key }) {
-            takeBack(loan, from: lending.subscriber)
-            lendings[loan] = nil
-            orders.append(.end(lending.batch, .interrupted))
+        for (leaseID, lease) in leases.sorted(by: { $0.key < $1.key }) {
+            takeBack(leaseID, from: lease.subscriber)
+            leases[leaseID] = nil
+            orders.append(.end(lease.batch, .interrupted))
         }
     }
 
@@ -180,37 +180,37 @@ struct WorkerPool {
     private func next(taking events: Int = 0) -> (subscriber: Subscriber, mostEvents: Int)? {
         members.filter { $0.value.free > 0 && $0.value.mostEvents >= events }
             .min {
-                ($0.value.overdue.count, $0.value.lastLoan, $0.key) < (
-                    $1.value.overdue.count, $1.value.lastLoan, $1.key
+                ($0.value.overdue.count, $0.value.lastLeaseID, $0.key) < (
+                    $1.value.overdue.count, $1.value.lastLeaseID, $1.key
                 )
             }
             .map { (subscriber: $0.key, mostEvents: $0.value.mostEvents) }
     }
 
-    private mutating func lend(_ batch: BatchNumber, to subscriber: Subscriber, _ now: Instant) {
-        lastLoan += 1
-        lendings[lastLoan] = Lending(batch: batch, subscriber: subscriber, end: now + lease, lease: lease)
-        members[subscriber]?.loans.insert(lastLoan)
-        members[subscriber]?.lastLoan = lastLoan
-        orders.append(.give(batch, to: subscriber, as: lastLoan))
+    private mutating func give(_ batch: BatchNumber, to subscriber: Subscriber, _ now: Instant) {
+        lastLeaseID += 1
+        leases[lastLeaseID] = Lease(batch: batch, subscriber: subscriber, end: now + lease, lease: lease)
+        members[subscriber]?.leases.insert(lastLeaseID)
+        members[subscriber]?.lastLeaseID = lastLeaseID
+        orders.append(.give(batch, to: subscriber, as: lastLeaseID))
     }
 
     /// Ends a loan that was not answered.
-    private mutating func lose(_ loan: Loan, cause: String) {
-        guard let lending = lendings.removeValue(forKey: loan) else { return }
-        orders.append(.lose(lending.batch, by: lending.subscriber, cause: cause))
+    private mutating func lose(_ leaseID: LeaseID, cause: String) {
+        guard let lease = leases.removeValue(forKey: leaseID) else { return }
+        orders.append(.lose(lease.batch, by: lease.subscriber, cause: cause))
     }
 
     static let wentAway = "the worker disconnected"
 
-    private mutating func takeBack(_ loan: Loan, from subscriber: Subscriber) {
-        members[subscriber]?.loans.remove(loan)
-        members[subscriber]?.overdue.insert(loan)
+    private mutating func takeBack(_ leaseID: LeaseID, from subscriber: Subscriber) {
+        members[subscriber]?.leases.remove(leaseID)
+        members[subscriber]?.overdue.insert(leaseID)
         releaseIfDone(subscriber)
     }
 
     private mutating func releaseIfDone(_ subscriber: Subscriber) {
-        guard let member = members[subscriber], member.isLeaving, member.loans.isEmpty else { return }
+        guard let member = members[subscriber], member.isLeaving, member.leases.isEmpty else { return }
         members[subscriber] = nil
         orders.append(.release(subscriber))
     }

@@ -238,7 +238,7 @@ import Testing
         var random = SeededRandom(seed: seed)
         var pool = WorkerPool(lease: .seconds(5))
         var now = Instant(nanoseconds: 0)
-        var (taken, open, loans) = (0, Set<Int>(), [Int: Int]())
+        var (taken, open, leases) = (0, Set<Int>(), [Int: Int]())
         for _ in 0..<300 {
             let subscriber = Int.random(in: 1...4, using: &random)
             switch Int.random(in: 0...9, using: &random) {
@@ -247,9 +247,9 @@ import Testing
             case 2: pool.gone(subscriber)
             case 3: now = now + .seconds(Int.random(in: 0...4, using: &random))
             case 4, 5, 6:
-                if let loan = loans.keys.randomElement(using: &random) {
-                    let batch = loans.removeValue(forKey: loan)
-                    if let answered = pool.answered(loan) {
+                if let leaseID = leases.keys.randomElement(using: &random) {
+                    let batch = leases.removeValue(forKey: leaseID)
+                    if let answered = pool.answered(leaseID) {
                         #expect(answered == batch)
                         #expect(open.remove(answered) != nil)
                     }
@@ -263,9 +263,9 @@ import Testing
             pool.timePassed(now)
             while let order = pool.nextOrder() {
                 switch order {
-                case .give(let batch, _, let loan):
+                case .give(let batch, _, let leaseID):
                     #expect(open.contains(batch))
-                    loans[loan] = batch
+                    leases[leaseID] = batch
                 case .end(let batch, _), .lose(let batch, _, _): #expect(open.remove(batch) != nil)
                 case .release: break
                 }

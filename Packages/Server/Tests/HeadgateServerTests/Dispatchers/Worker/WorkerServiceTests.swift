@@ -29,7 +29,7 @@ import Testing
     }
 
     @Test("K3: credit is 1 by default: one batch at once, and the next for its answer")
-    func usualCredit() async throws {
+    func defaultCredit() async throws {
         try await ServiceStage.runWithWorkers { stage in
             try await stage.trackJobs("a", "b", "c", "d", "e")
             let worker = try await stage.client()
@@ -197,7 +197,7 @@ import Testing
             (#"{"outcomes":{"\u0061":""}}"#, #"outcomes.a: must be one of "delivered", "retry", "dead""#),
             (#"{"outcomes":{"z":"retry"}}"#, "outcomes: no event z in the batch"),
         ])
-    func malformed(_ result: String, _ complaint: String) async throws {
+    func malformed(_ result: String, _ problem: String) async throws {
         try await ServiceStage.runWithWorkers { stage in
             try await stage.trackJobs("a", "b")
             let worker = try await stage.worker()
@@ -205,7 +205,7 @@ import Testing
             await worker.send(#"{"jsonrpc":"2.0","id":\#(batch.request),"result":\#(result)}"#)
             #expect(try await worker.batch().ids == ["a", "b"])
             let jobs = try await worker.listedDispatcher("jobs")
-            #expect(jobs["last_error"] == .string("malformed answer from a worker: \(complaint)"))
+            #expect(jobs["last_error"] == .string("malformed answer from a worker: \(problem)"))
             #expect(jobs["sent"] == 0)
         }
     }

@@ -51,7 +51,7 @@ actor ProbeStage {
     private func open(_ settings: NetworkSettings.Probe) {
         let clock = ManualScheduler()
         let client = HTTPClient(loop: loop, userAgent: "headgate/test")
-        let scheduler = AlarmReporter(clock) { [continuation] in continuation.yield(.waits($0)) }
+        let scheduler = TimerReporter(clock) { [continuation] in continuation.yield(.waits($0)) }
         let probe = NetworkProbe(settings, scheduler: scheduler, http: client)
         monitor = NetworkMonitor(probe: probe) { [continuation] in continuation.yield(.state($0)) }
         self.clock = clock
@@ -85,7 +85,7 @@ actor ProbeStage {
 }
 
 /// A scheduler that reports for each timer the time until it is due.
-private final class AlarmReporter: Scheduler {
+private final class TimerReporter: Scheduler {
     private let clock: ManualScheduler
     private let report: (Duration) -> Void
 

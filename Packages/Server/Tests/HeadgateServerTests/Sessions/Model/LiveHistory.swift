@@ -56,12 +56,14 @@ struct LiveHistory {
     /// Sends one more request as soon as there is room. Its answer shows that all lines before it have been read.
     private mutating func sendLast(_ client: RawClient, _ other: LineClient) async throws {
         let id = newID()
-        while !client.offer(line: #"{"jsonrpc":"2.0","id":\#(id),"method":"ping"}"#) { try await goOn(client, other) }
+        while !client.offer(line: #"{"jsonrpc":"2.0","id":\#(id),"method":"ping"}"#) {
+            try await proceed(client, other)
+        }
     }
 
     /// Waits until all requests are answered and all notifications are finished.
     private mutating func finish(_ client: RawClient, _ stage: ServiceStage, _ other: LineClient) async throws {
-        while answered.count < owed.count { try await goOn(client, other) }
+        while answered.count < owed.count { try await proceed(client, other) }
         // Flushes of notifications have no answer, and wait for ever unless they are cancelled.
         for name in flushes { _ = try? await other.call("flush.cancel", ["flush": .string(name)]) }
         #expect(Set(answered) == owed)
@@ -70,7 +72,7 @@ struct LiveHistory {
     }
 
     /// Makes room: cancels a flush, and reads the client's answers.
-    private mutating func goOn(_ client: RawClient, _ other: LineClient) async throws {
+    private mutating func proceed(_ client: RawClient, _ other: LineClient) async throws {
         try await cancel(other)
         try await other.call("ping")
         try take(from: client)

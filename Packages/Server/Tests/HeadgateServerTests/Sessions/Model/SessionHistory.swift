@@ -26,7 +26,7 @@ struct SessionHistory {
     private var awaitsGroup = 0
     private var awaitsTurn = 0
     private var awaitsEndOfTurn = 0
-    private var asked = 0
+    private var requested = 0
     private var isEnding = false
 
     // The outstanding messages.
@@ -67,7 +67,7 @@ struct SessionHistory {
 
     private struct Batch {
         var bytes: Int
-        var underWay = 1
+        var inProgress = 1
         var kept = 0
         var ids: [Int] = []
     }
@@ -185,12 +185,12 @@ struct SessionHistory {
     }
 
     private mutating func ask() throws(Violation) {
-        if asked > 0, oneIn(2) {
-            asked -= 1
+        if requested > 0, oneIn(2) {
+            requested -= 1
             try perform(machine.clientAnswered())
         } else if isOpen, machine.mayAnswer {
-            asked += 1
-            machine.askedClient()
+            requested += 1
+            machine.requestedClient()
         }
     }
 
@@ -270,19 +270,19 @@ struct SessionHistory {
         case .pause(let awaited):
             guard isReading else { throw Violation(description: "paused twice") }
             isReading = false
-            goOn(after: awaited)
+            proceed(after: awaited)
             // A paused connection reports at once that the client has disconnected.
             try reportLoss()
         case .stayPaused(let awaited):
             guard !isReading else { throw Violation(description: "reads on while it awaits \(awaited)") }
-            goOn(after: awaited)
+            proceed(after: awaited)
         case .resumeReading:
             guard isOpen, !isReading else { throw Violation(description: "resumed what is not paused") }
             isReading = true
             return machine.readingResumed()
         case .releaseProvider:
-            for _ in 0..<asked { try perform(machine.clientAnswered()) }
-            asked = 0
+            for _ in 0..<requested { try perform(machine.clientAnswered()) }
+            requested = 0
             return machine.providerGone()
         case .endWaits:
             guard client == .gone else { throw Violation(description: "a client that is there lost its waits") }
@@ -302,7 +302,7 @@ struct SessionHistory {
         return .nothing
     }
 
-    private mutating func goOn(after awaited: SessionMachine.Awaited) {
+    private mutating func proceed(after awaited: SessionMachine.Awaited) {
         switch awaited {
         case .room: break
         case .group: awaitsGroup += 1
@@ -344,7 +344,7 @@ struct SessionHistory {
         batches[number] = Batch(bytes: line.bytes)
         machine.took(0, bytes: line.bytes)
         for message in line.messages {
-            batches[number]?.underWay += 1
+            batches[number]?.inProgress += 1
             try take(message, bytes: 0, batch: number)
         }
         try endOne(of: number)
@@ -377,8 +377,8 @@ struct SessionHistory {
 
     /// Ends a message of a batch as ``BatchReply`` does.
     private mutating func endOne(of number: Int) throws(Violation) {
-        batches[number]?.underWay -= 1
-        guard let batch = batches[number], batch.underWay == 0 else { return }
+        batches[number]?.inProgress -= 1
+        guard let batch = batches[number], batch.inProgress == 0 else { return }
         batches[number] = nil
         if machine.isListening {
             outputBytes += batch.kept
@@ -390,7 +390,7 @@ struct SessionHistory {
     // MARK: The slow model
 
     /// The messages and bytes that the daemon keeps for the connection, counted from scratch.
-    private var kept: (underWay: Int, requestBytes: Int, keptBytes: Int) {
+    private var kept: (inProgress: Int, requestBytes: Int, keptBytes: Int) {
         let ofBatches = batches.values.reduce(into: (bytes: 0, kept: 0)) {
             $0 = ($0.bytes + $1.bytes, $0.kept + $1.kept)
         }
@@ -400,7 +400,7 @@ struct SessionHistory {
     private var hasRoom: Bool {
         let kept = kept
         return hasReportedLoss
-            || kept.underWay < limits.maxUnanswered && kept.requestBytes < limits.maxUnansweredBytes
+            || kept.inProgress < limits.maxUnanswered && kept.requestBytes < limits.maxUnansweredBytes
                 && kept.keptBytes + outputBytes < limits.maxOutputBytes
     }
 
@@ -411,7 +411,7 @@ struct SessionHistory {
     private func check() throws(Violation) {
         let kept = kept
         let account = machine.account
-        guard (account.underWay, account.requestBytes, account.keptBytes) == kept else {
+        guard (account.inProgress, account.requestBytes, account.keptBytes) == kept else {
             throw Violation(description: "the account says \(account), but there are \(kept)")
         }
         guard !isOpen || machine.reading == .over || isReading == (machine.reading == .open) else {
@@ -431,7 +431,7 @@ struct SessionHistory {
         case .paused(until: .group): return .storing
         case .paused(until: .room):
             let kept = kept
-            if kept.underWay >= limits.maxUnanswered { return .unanswered }
+            if kept.inProgress >= limits.maxUnanswered { return .unanswered }
             return kept.requestBytes >= limits.maxUnansweredBytes ? .unansweredBytes : .unreadAnswers
         default: return nil
         }
@@ -443,7 +443,9 @@ struct SessionHistory {
         guard client == .open || framed.isEmpty && (unread.isEmpty || isEnding) else {
             throw Violation(description: "closed on lines that were not taken")
         }
-        guard client != .open || isEnding && asked == 0 else { throw Violation(description: "closed for no reason") }
+        guard client != .open || isEnding && requested == 0 else {
+            throw Violation(description: "closed for no reason")
+        }
     }
 
     /// Checks the state after all turns: either a line may not be taken, or none is left. The connection reports only
@@ -470,8 +472,8 @@ struct SessionHistory {
             try commit()
             try drain(to: 0)
             while !outstanding.isEmpty { try answer() }
-            while asked > 0, isOpen {
-                asked -= 1
+            while requested > 0, isOpen {
+                requested -= 1
                 try perform(machine.clientAnswered())
             }
             try settleDown()
