@@ -155,7 +155,9 @@ final class KeeperClient {
         let found = history.medium.marks.intersection(gone).sorted()
         let files = found.first.map { history.medium.files(with: $0) } ?? []
         record.insist(
-            found.isEmpty, "\(files) have bytes of \(found.map { book[$0].number ?? 0 }), erased, after \(what)")
+            found.isEmpty,
+            "\(files) have bytes of \(found.map { "\(KeeperBook.mark)\($0), event \(book[$0].number ?? 0)" }), erased, after \(what)"
+        )
     }
 
     // MARK: Keys

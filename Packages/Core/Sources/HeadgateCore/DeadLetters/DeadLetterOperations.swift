@@ -41,19 +41,22 @@ public final class DeadLetterOperations {
     ///   - dispatcher: the dispatcher whose dead letters are read; nil for all.
     ///   - after: the number after which dead letters are read.
     ///   - limit: the most dead letters to read, at least one.
-    ///   - isWanted: returns false once the caller has no use for the page. It is not read then, and `then` is not
+    ///   - requiresAll: true to fail if the store could not write some dead letters. Otherwise these
+    ///     are missing from the page.
+    ///   - isAwaited: returns false once the caller has no use for the page. It is not read then, and `then` is not
     ///     called.
     ///   - then: gets the dead letters.
     /// - Returns: false if there is no such dispatcher. `then` is not called in that case.
     public func read(
-        of dispatcher: String? = nil, after: DeadLetterNumber = 0, limit: Int,
+        of dispatcher: String? = nil, after: DeadLetterNumber = 0, limit: Int, requiresAll: Bool = false,
         isAwaited: @escaping () -> Bool = { true },
         then: @escaping (Result<StoredDeadLetterPage, StoreFault>) -> Void
     ) -> Bool {
         guard var query = query(of: dispatcher, limit: limit) else { return false }
         query.after = after
         tasks.run { [self] () async throws(RunnerEnded) in
-            if let page = try await page(query, isAwaited: isAwaited) { then(page) }
+            let page = try await page(query, requiresAll: requiresAll, isAwaited: isAwaited)
+            if let page { then(page) }
         }
         return true
     }
@@ -68,12 +71,13 @@ public final class DeadLetterOperations {
 
     /// Returns a page of dead letters, after the pages that were requested before it; nil if it is not wanted any more.
     func page(
-        _ query: DeadLetterQuery, isAwaited: () -> Bool = { true }
+        _ query: DeadLetterQuery, requiresAll: Bool = false, isAwaited: () -> Bool = { true }
     ) async throws(RunnerEnded) -> Result<StoredDeadLetterPage, StoreFault>? {
         try await reads.run { () async throws(RunnerEnded) -> Result<StoredDeadLetterPage, StoreFault>? in
             guard isAwaited() else { return nil }
             // Dead letters that are still being written are included.
-            _ = try await tasks.answer(settlements.whenWritten)
+            let fault = try await tasks.answer(settlements.whenWritten)
+            if let fault, requiresAll { return .failure(fault) }
             return try await tasks.answer { events.store.readDeadLetters(query, then: $0) }
         }
     }

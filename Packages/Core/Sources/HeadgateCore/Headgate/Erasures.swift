@@ -145,7 +145,9 @@ final class Erasures {
     private func readDeadLetters(
         after: DeadLetterNumber, behind earlier: [DeadLetterNumber] = [], _ erasure: Erasure
     ) {
-        _ = deadLetters.read(after: after, limit: Erasures.deadLettersPerPage) { [weak self] result in
+        // A dead letter that the store writes later would keep the event.
+        let limit = Erasures.deadLettersPerPage
+        _ = deadLetters.read(after: after, limit: limit, requiresAll: !erasure.isDryRun) { [weak self] result in
             guard let self else { return }
             guard case .success(let page) = result else {
                 return failed(erasure) { [self] in readDeadLetters(after: after, behind: earlier, erasure) }

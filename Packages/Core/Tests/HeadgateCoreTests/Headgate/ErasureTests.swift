@@ -92,6 +92,22 @@ import Testing
         #expect(bench.store.memory.deadLetters.map(\.sequenceNumber) == [2] && bench.counters[.erased] == 2)
     }
 
+    @Test("E1: a dead letter that the store could not write yet is erased too")
+    func unwrittenDeadLetter() {
+        let bench = GateBench(reply: { _ in .status(400) })
+        bench.store.writeFault = .failed("the disk")
+        track(bench, "ada", "bob")
+        var result: Result<ErasureAnswer, ErasureRefusal>?
+        bench.gate.erase(ErasureTests.rule, isDryRun: false) { result = $0 }
+        bench.advance(by: .seconds(5))
+        #expect(result == .failure(.store) && bench.store.memory.deadLetters.isEmpty)
+        bench.store.writeFault = nil
+        bench.advance(by: .seconds(2))
+        #expect(bench.store.memory.deadLetters.map(\.sequenceNumber) == [1, 2])
+        #expect(erase(bench) == .success(ErasureAnswer(events: 0, deadLetters: 1)))
+        #expect(bench.store.memory.deadLetters.map(\.sequenceNumber) == [2])
+    }
+
     @Test("E1: retained events are erased: a rewind does not send them")
     func retained() {
         let bench = GateBench(limits: ErasureTests.retaining, reply: { _ in .delivered })
