@@ -1,8 +1,9 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// All of Headgate in one package, which others may depend on by its URL: `swift test` here runs every test. The packages in
-// `Packages` have manifests of their own, by which each builds and tests alone; `Tools/check-manifests` holds them to this one.
+// The whole of Headgate as one package. Other packages can depend on it by its URL, and `swift test` here runs every
+// test. The packages in `Packages` also have their own manifests, so that each can be built and tested alone.
+// `Tools/check-manifests` compares them with this one.
 
 let core: [Target] = [
     .part("HeadgateData", of: "Core"),
@@ -167,8 +168,8 @@ let package = Package(
 )
 
 extension Target {
-    /// A module of one of the packages in `Packages`. What is embedded is in the program itself: it is one file,
-    /// wherever it is put.
+    /// Returns the target of a module in `Packages`. The `embedding` files become part of the program, which then
+    /// needs no other file.
     static func part(
         _ name: String, of package: String, _ dependencies: [Dependency] = [], linking library: String? = nil,
         embedding assets: [String] = []
@@ -179,7 +180,7 @@ extension Target {
             linkerSettings: library.map { [.linkedLibrary($0)] })
     }
 
-    /// A C library of the system, as one of the packages in `Packages` sees it.
+    /// Returns the target of a C library of the system that one of the packages in `Packages` uses.
     static func library(
         _ name: String, of package: String, pkgConfig: String? = nil, apt debianPackage: String? = nil
     ) -> Target {
@@ -188,12 +189,12 @@ extension Target {
             providers: debianPackage.map { [.apt([$0])] })
     }
 
-    /// A program that is installed, and tells which commit it was built from.
+    /// Returns the target of an installed program, whose `--version` shows the commit it was built from.
     static func program(_ name: String, _ dependencies: [Dependency]) -> Target {
         .executableTarget(name: name, dependencies: dependencies, path: "Tools/\(name)", plugins: ["Commit"])
     }
 
-    /// The tests of a module of one of the packages in `Packages`.
+    /// Returns the target of the tests of a module in `Packages`.
     static func tests(_ name: String, of package: String, _ dependencies: [Dependency]) -> Target {
         .testTarget(name: name, dependencies: dependencies, path: "Packages/\(package)/Tests/\(name)")
     }

@@ -16,7 +16,7 @@ let package = Package(
                 .product(name: "HeadgateClient", package: "Client"),
                 .product(name: "HeadgateText", package: "Client"),
             ],
-            // In the program itself: it is one file, wherever it is put.
+            // The files become part of the program, which then needs no other file.
             resources: [
                 .embedInCode("Assets/console.css"), .embedInCode("Assets/console.js"),
                 .embedInCode("Assets/icon.svg"),

@@ -2,7 +2,7 @@ import Glibc
 import HeadgateServer
 import HeadgateTransport
 
-/// The daemon's run: it starts the daemon, serves until a signal comes, and stops the daemon in order.
+/// The main program of `headgated`: it starts the daemon, serves until a signal arrives, and stops the daemon in order.
 struct Daemon {
     let options: DaemonOptions
     let environment: [String: String]

@@ -86,7 +86,7 @@ import Testing
             try await daemon.set(["access": ["observe": ["uids": [45_001]]]])
             #expect(try await isAllowed("status", to: client))
             #expect(try await !isAllowed("config.reload", to: client))
-            // The client must hold nothing by its right when the right is removed, and stays connected.
+            // The client ends its watch first, so that it stays connected when its right is removed.
             let watch = try await client.watch("clients")
             _ = try await client.result("unwatch", ["watch": .string(watch)])
             try await daemon.set(["access": .null])
@@ -173,7 +173,7 @@ import Testing
         return daemon
     }
 
-    /// True if the call is not refused as unauthorized.
+    /// Returns true if the call is not refused as unauthorized.
     private func isAllowed(_ method: String, _ params: JSON = [:], to client: LineClient) async throws -> Bool {
         let answer = try await client.answer(to: client.request(method, params))
         return answer["error"]["data"]["reason"] != "unauthorized"
@@ -181,7 +181,7 @@ import Testing
 }
 
 extension Daemon {
-    /// Gives the daemon's folder to a user, together with a copy of the program that the user can read.
+    /// Makes a user the owner of the daemon's folder, together with a copy of the program that the user can read.
     fileprivate func give(to person: Person) async throws {
         let copy = folder + "/headgated"
         // A copy made by this process would be open for writing in children that other tests spawn now, and could not

@@ -22,7 +22,7 @@ final class Doorway {
         }
     }
 
-    /// True if a socket listens at the path. It reads proc(5) `/proc/net/unix`, since a connection would be counted.
+    /// Returns true if a socket listens at the path, by `/proc/net/unix` (proc(5)). The daemon would count a connection.
     private static func isListening(_ path: String) throws -> Bool {
         // The file has no size, so it is read to its end. Other tests may open a thousand sockets meanwhile.
         let table = "/proc/net/unix"
@@ -33,7 +33,7 @@ final class Doorway {
 
     deinit { relay.discard() }
 
-    /// Connects as that user. If the daemon's socket refuses the user, the connection ends at once.
+    /// Connects as the relay's user. If the daemon's socket refuses the user, the connection ends at once.
     func connect() async throws -> LineClient {
         try await LineClient(path)
     }

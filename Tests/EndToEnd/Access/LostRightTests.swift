@@ -1,6 +1,6 @@
 import Testing
 
-/// X1: what happens to a client's watches, barriers and subscriptions when the settings remove its right.
+/// X1: the end of a client's watches, barriers and subscriptions when the settings remove its right.
 @Suite(.asOtherUsers) struct LostRightTests {
     private static let person = Person(uid: 45_001, gid: 45_001, groups: [AccessTests.daemonGroup])
 
@@ -22,7 +22,7 @@ import Testing
     ]
 
     @Test(
-        "X1: with its right a client loses what it holds, and its session ends after the answer, with the reason",
+        "X1: a client that loses its right loses its watches, barriers and subscriptions, and then its session",
         arguments: holdings)
     func ends(holding: Holding) async throws {
         try await withScene { scene in
@@ -37,10 +37,10 @@ import Testing
 
             try await daemon.set(["access": .object([holding.right: .null])])
             try await expectClosing(client)
-            // The connection is not closed yet, but what the client held is gone.
+            // The connection is still open, but the daemon has removed the watch, barrier, subscription or board.
             try await expectGone(holding, daemon)
             try await daemon.resume()
-            // The client gets no notifications and no batches, only its answer and the end.
+            // The client gets no notifications and no batches, only the answer to its flush and the end of the stream.
             let answer = try await client.message()
             #expect(answer.contains(["id": JSON(flush), "result": ["ended": "settled"]]))
             #expect(try await client.nextLine() == nil)
@@ -111,7 +111,7 @@ import Testing
         return (daemon, collector)
     }
 
-    /// Checks that what the client held is gone. For a watch, the notifications show that.
+    /// Checks that the daemon has removed the client's barrier, subscription or board. For a watch, the messages show it.
     private func expectGone(_ holding: Holding, _ daemon: Daemon) async throws {
         switch holding.method {
         case "barrier.register":

@@ -34,9 +34,9 @@ import Testing
             try await announce("foreground", two)
             #expect(try await daemon.dispatcher()["state"] == "open")
             two.close()
-            try await daemon.dispatcher(until: "only the background is left") { $0["state"] == "blocked" }
+            try await daemon.dispatcher(until: "no client is in the foreground") { $0["state"] == "blocked" }
             one.close()
-            try await daemon.dispatcher(until: "nobody is in the background") { $0["state"] == "open" }
+            try await daemon.dispatcher(until: "no client is in the background") { $0["state"] == "open" }
             #expect(try await silent.result("ping") == [:])
         }
     }

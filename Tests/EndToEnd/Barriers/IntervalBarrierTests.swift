@@ -7,7 +7,7 @@ import Testing
             let collector = try scene.collector()
             let daemon = try await daemon(scene, collector, ["interval_ms": 400, "open_ms": 100])
             for round in 0..<3 {
-                try await daemon.barrier("IntervalBarrier", until: "it is closed") {
+                try await daemon.barrier("IntervalBarrier", until: "the barrier is closed") {
                     $0["states"]["collect"] == "closed"
                 }
                 let ids = try await daemon.track(round * 2 + 1...round * 2 + 2)
@@ -22,7 +22,7 @@ import Testing
         try await withScene { scene in
             let collector = try scene.collector()
             let daemon = try await daemon(scene, collector, ["interval_ms": 3_600_000, "open_ms": 50])
-            let barrier = try await daemon.barrier("IntervalBarrier", until: "it is closed") {
+            let barrier = try await daemon.barrier("IntervalBarrier", until: "the barrier is closed") {
                 $0["states"]["collect"] == "closed"
             }
             #expect(barrier.contains(["word": "interval", "flushable": true]))

@@ -127,7 +127,7 @@ import Testing
                 of: ["id": "stays", "state": .string(before), "on_disconnect": .string(what)], daemon)
             #expect(try await daemon.barrier("stays")["states"]["collect"].string == before)
             owner.close()
-            try await daemon.barrier("stays", until: "it is without an owner") { $0["owner"] == .null }
+            try await daemon.barrier("stays", until: "the barrier has no owner") { $0["owner"] == .null }
             #expect(try await daemon.barrier("stays")["states"]["collect"].string == after)
 
             let heir = try await daemon.connect()

@@ -26,7 +26,7 @@ import Testing
             let collector = try scene.collector()
             let (daemon, server) = try await stage(scene, collector)
             try await daemon.track(1...3)
-            let gate = try await daemon.barrier("ActivationGate:collect", until: "it waits") {
+            let gate = try await daemon.barrier("ActivationGate:collect", until: "the barrier waits for the board") {
                 $0["reason"] == "no client serves board login"
             }
             #expect(gate.contains(["word": "activation", "flushable": false, "states": ["collect": "closed"]]))
@@ -73,7 +73,7 @@ import Testing
             collector.answerAlways(.status(401))
             let login = try LoginExample(scene, serving: daemon, loggingInAt: server)
             try await daemon.track(1...1)
-            try await daemon.dispatcher(until: "it is dead") { $0["dead"] == 1 }
+            try await daemon.dispatcher(until: "the event is dead-lettered") { $0["dead"] == 1 }
             #expect(collector.requests.count == 2 && server.requests.count == 2)
             login.process.discard()
         }
@@ -87,7 +87,7 @@ import Testing
             server.answerAlways(.status(500))
             let login = try LoginExample(scene, serving: daemon, loggingInAt: server)
             try await daemon.track(1...1)
-            try await daemon.barrier("ActivationGate:collect", until: "it tells the failure") {
+            try await daemon.barrier("ActivationGate:collect", until: "the barrier shows the failure") {
                 $0["reason"].string?.hasPrefix("board login failed: no token: HTTP Error 500") == true
             }
             #expect(collector.requests.isEmpty)
@@ -126,7 +126,7 @@ import Testing
             _ = try await first.process.exitCode()
             try await daemon.start()
             try await daemon.track(2...2)
-            try await daemon.barrier("ActivationGate:collect", until: "it waits") {
+            try await daemon.barrier("ActivationGate:collect", until: "the barrier waits for the board") {
                 $0["reason"] == "no client serves board login"
             }
             let second = try LoginExample(scene, serving: daemon, loggingInAt: server)
@@ -145,7 +145,7 @@ import Testing
             collector.answerAlways(ScriptedAnswer(status: 422, body: "bad: Bearer s3cret-one, s3cret-one"))
             let login = try LoginExample(scene, serving: daemon, loggingInAt: server)
             try await daemon.track(1...1)
-            try await daemon.dispatcher(until: "it is dead") { $0["dead"] == 1 }
+            try await daemon.dispatcher(until: "the event is dead-lettered") { $0["dead"] == 1 }
             #expect(authorizations(collector) == ["Bearer s3cret-one"])
             try await daemon.stop(havingHidden: "s3cret")
             for name in try FileManager.default.subpathsOfDirectory(atPath: daemon.dataPath) {

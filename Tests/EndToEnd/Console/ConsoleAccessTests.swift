@@ -102,7 +102,7 @@ import Testing
             #expect(try await ask("/metrics").status == 401)
             let metrics = try await ask("/metrics", ["Authorization": "Bearer \(token)"])
             #expect(metrics.status == 200 && metrics.body.contains("headgate_ready 1"))
-            try await eventually("health") { try await ask("/healthz").status == 200 }
+            try await eventually("the status 200 of /healthz") { try await ask("/healthz").status == 200 }
             for target in ["/", "/?token=\(console.token)", "/clients"] {
                 #expect(try await ask(target, ["Authorization": "Bearer \(console.token)"]).status == 404)
             }
@@ -174,7 +174,7 @@ import Testing
             let mode = try FileManager.default.attributesOfItem(atPath: console.tokenPath)[.posixPermissions] as? Int
             #expect(mode == 0o600)
             let page = try await console.news(of: "/")
-            try await page.until("the first news") { $0.contains("event: region") }
+            try await page.until("the first update of the page") { $0.contains("event: region") }
             try "another".write(toFile: console.tokenPath, atomically: false, encoding: .utf8)
             console.process?.signal(SIGHUP)
             _ = try await page.everything()
@@ -185,7 +185,7 @@ import Testing
             // A file without a token leaves the previous token valid.
             try "".write(toFile: console.tokenPath, atomically: false, encoding: .utf8)
             console.process?.signal(SIGHUP)
-            try await eventually("a complaint") { console.log.contains("has no valid token") }
+            try await eventually("the error line") { console.log.contains("has no valid token") }
             #expect(try await console.get("/", ["Authorization": "Bearer another"]).status == 200)
         }
     }

@@ -67,7 +67,7 @@ final class ConsoleConnection {
         }
     }
 
-    /// True if the console has closed the connection. What it has sent before is discarded.
+    /// True if the console has closed the connection. Text that it sent before is discarded.
     var hasEnded: Bool {
         var chunk = [UInt8](repeating: 0, count: 4_096)
         while true {
@@ -83,10 +83,10 @@ final class ConsoleConnection {
 
     private var text: String { String(decoding: received, as: UTF8.self) }
 
-    /// Reads what is available. Returns false at the end.
+    /// Reads the available bytes. Returns false at the end of the stream.
     private func more() async throws -> Bool {
         guard await Readiness.shared.untilReadable(descriptor, within: .patience) else {
-            throw NeverHappened("anything more from the console", details: "after \(text.suffix(2_000))")
+            throw NeverHappened("more output of the console", details: "after \(text.suffix(2_000))")
         }
         var chunk = [UInt8](repeating: 0, count: 65_536)
         let count = recv(descriptor, &chunk, chunk.count, 0)

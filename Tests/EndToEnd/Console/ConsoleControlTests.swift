@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    @Test("R2: a rewind shows what it means first, changes nothing by that, and is confirmed by a form")
+    @Test("R2: the preview of a rewind shows the affected events and changes nothing, and a form confirms the rewind")
     func rewind() async throws {
         try await withConsole("--allow-control") { console, daemon in
             try await daemon.track(1...3)

@@ -43,7 +43,7 @@ import Testing
                 try? await slow.send(text: "a")
                 return slow.hasEnded
             }
-            try await eventually("the end of the crowd") { crowd.allSatisfy(\.hasEnded) }
+            try await eventually("the end of the other connections") { crowd.allSatisfy(\.hasEnded) }
             #expect(try await console.ask("GET", "/", ["Cookie": cookie]).status == 200)
         }
     }
@@ -53,7 +53,7 @@ import Testing
         return try #require(answer.header("Set-Cookie")?.components(separatedBy: ";").first)
     }
 
-    /// The test process needs a descriptor for each connection, too.
+    /// Raises the limit of the test process, which also needs a descriptor for each connection.
     private func raiseDescriptorLimit() throws {
         var limit = rlimit()
         _ = try SystemError.check(getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit), "getrlimit")

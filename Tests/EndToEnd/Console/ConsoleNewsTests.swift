@@ -17,7 +17,7 @@ import Testing
             try await page.until("an open dispatcher") { $0.contains("No barrier blocks this dispatcher") }
             page.forget()
             try await daemon.pause("collect", ["reason": "<the disk>"])
-            try await page.until("why it is closed") { $0.contains("paused: &lt;the disk&gt;") }
+            try await page.until("the reason of the pause") { $0.contains("paused: &lt;the disk&gt;") }
             page.forget()
             try await daemon.resume()
             try await page.until("an open dispatcher again") { $0.contains("No barrier blocks this dispatcher") }
@@ -31,16 +31,16 @@ import Testing
             let console = scene.console(showing: daemon)
             try await console.start()
             let page = try await console.news(of: "/")
-            try await page.until("a daemon that is there") { $0.contains("No problems.") }
+            try await page.until("a page that shows a reachable daemon") { $0.contains("No problems.") }
             page.forget()
             try await daemon.killNow()
-            try await page.until("its absence") { $0.contains("The daemon has been unreachable since") }
+            try await page.until("a report of the outage") { $0.contains("The daemon has been unreachable since") }
             page.forget()
             try await daemon.start()
-            try await page.until("its return") { $0.contains("No problems.") }
+            try await page.until("the daemon is reachable again") { $0.contains("No problems.") }
             page.forget()
             try await daemon.pause()
-            try await page.until("what happens then, by the new watch") { $0.contains("blocked") }
+            try await page.until("a change reported after the restart") { $0.contains("blocked") }
         }
     }
 
@@ -51,7 +51,7 @@ import Testing
             try await console.start()
             let pages = try await Self.open(1_000, of: console)
             let last = try #require(pages.last)
-            try await last.until("news for the last of them") { $0.contains("event: region") }
+            try await last.until("an update for the last page") { $0.contains("event: region") }
             let refused = try await console.get("/live?page=/")
             #expect(refused.status == 503 && refused.header("Retry-After") != nil)
             // Other requests are still served, and a place that becomes free is used again.
@@ -97,7 +97,7 @@ import Testing
                 try await daemon.pause("collect", ["reason": .string("round \(round)")])
                 try await quick.until("round \(round)") { $0.contains("round \(round)") }
             }
-            try await slow.until("the latest") { $0.contains("round 20") }
+            try await slow.until("the latest state") { $0.contains("round 20") }
         }
     }
 }

@@ -10,7 +10,7 @@ import Testing
             let socket = scene.directory.path("console.sock")
             let arguments = ["--listen", socket, "--socket", console.daemon.socketPath]
             try await FullPipe().run("headgate-console", arguments) {
-                try await eventually("a socket") { FileManager.default.fileExists(atPath: socket) }
+                try await eventually("the socket") { FileManager.default.fileExists(atPath: socket) }
                 let words = "-s -o /dev/null -w %{http_code} http://localhost/healthz --unix-socket"
                 let answer = try await CommandLineTool.run(
                     program: "/usr/bin/curl", words.split(separator: " ").map(String.init) + [socket],
@@ -80,7 +80,7 @@ import Testing
             let console = scene.console(showing: scene.idleDaemon())
             try await console.start()
             let page = try await console.news(of: "/")
-            try await page.until("the first news") { $0.contains("event: region") }
+            try await page.until("the first update of the page") { $0.contains("event: region") }
             console.process?.signal(signal)
             _ = try await page.everything()
             #expect(try await console.process?.exitCode() == 0)
@@ -113,7 +113,7 @@ import Testing
             let console = scene.console(showing: daemon)
             try await console.start()
             let pages = [try await console.news(of: "/clients"), try await console.news(of: "/clients")]
-            for page in pages { try await page.until("the clients") { $0.contains("headgate-console/") } }
+            for page in pages { try await page.until("the console as a client") { $0.contains("headgate-console/") } }
             #expect(ear.received.count { $0 == "watch" } == 1)
 
             for page in pages { page.close() }

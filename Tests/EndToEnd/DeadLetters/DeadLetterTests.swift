@@ -1,12 +1,12 @@
 import Testing
 
-/// Dead letters, and what operators do with them.
+/// Dead letters, and the operators' commands for them.
 @Suite struct DeadLetterTests {
     /// Tracks the events `e1`… and has the collector refuse each, so that they are dead-lettered.
     private func makeDeadLetters(_ count: Int, in daemon: Daemon, of collector: Collector) async throws {
         collector.answerAlways(ScriptedAnswer(status: 400, body: "no such field"))
         try await daemon.track(1...count)
-        try await daemon.dispatcher(until: "all are dead") { $0["dead"].int == count }
+        try await daemon.dispatcher(until: "all events are dead-lettered") { $0["dead"].int == count }
         collector.answerAlways(.accepted)
     }
 
@@ -89,7 +89,7 @@ import Testing
             let daemon = try await scene.daemon(sendingTo: collector, top: renaming)
             collector.answerNext(.status(400))
             try await daemon.track(1...1, data: ["a": 1])
-            try await daemon.dispatcher(until: "it is dead") { $0["dead"].int == 1 }
+            try await daemon.dispatcher(until: "the event is dead-lettered") { $0["dead"].int == 1 }
             let deadLetter = try await daemon.ask("dead_letters.list")["dead_letters"][0]
             #expect(deadLetter["event"]["data"] == ["a": 1])
             #expect(try await daemon.ask("dead_letters.requeue") == ["count": 1])
@@ -110,7 +110,7 @@ import Testing
             try await daemon.start()
             collector.answerNext(ScriptedAnswer(status: 403, body: "bad token s3cret"))
             try await daemon.track(1...1)
-            try await daemon.dispatcher(until: "it is dead") { $0["dead"].int == 1 }
+            try await daemon.dispatcher(until: "the event is dead-lettered") { $0["dead"].int == 1 }
             let page = try await daemon.ask("dead_letters.list")
             #expect(page["dead_letters"][0]["answer"].string?.hasPrefix("bad token") == true)
             #expect(!page.description.contains("s3cret"))
@@ -169,7 +169,7 @@ import Testing
             let daemon = try await scene.daemon(
                 sendingTo: collector, ["dispatch_limit": 1], top: ["store": ["max_dead_letters": 2]])
             try await daemon.track(1...6)
-            try await daemon.dispatcher(until: "it is held") { $0["blocked_by"] == ["DeadLettersBarrier:collect"] }
+            try await daemon.dispatcher(until: "it is blocked") { $0["blocked_by"] == ["DeadLettersBarrier:collect"] }
             #expect(try await daemon.dispatcher()["pending"] == 4)
             #expect(try await daemon.counter("dropped_letters") == 0)
             #expect(try await daemon.warnings().contains { $0.contains("near their limit: 2 of 2") })

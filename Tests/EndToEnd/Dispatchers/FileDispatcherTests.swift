@@ -84,12 +84,12 @@ import Testing
             ]
             let daemon = try await scene.daemon(["dispatchers": ["archive": settings]])
             try await daemon.track(1...1)
-            try await daemon.dispatcher("archive", until: "it is written") { $0["sent"].int == 1 }
+            try await daemon.dispatcher("archive", until: "the event is written") { $0["sent"].int == 1 }
             try disk.fill()
             try await daemon.pause("archive")
             try await daemon.track(2...9, data: ["text": .string(String(repeating: "x", count: 5_000))])
             try await daemon.resume("archive")
-            let waiting = try await daemon.dispatcher("archive", until: "it has failed twice") {
+            let waiting = try await daemon.dispatcher("archive", until: "two failed attempts") {
                 ($0["failed"].int ?? 0) >= 2
             }
             #expect(waiting.contains(["last_error": "no space left on device", "sent": 1, "dead": 0]))
@@ -112,7 +112,7 @@ import Testing
             try fault.set(true)
             try await daemon.start()
             try await daemon.track(1...3)
-            let waiting = try await daemon.dispatcher("archive", until: "it has failed twice") {
+            let waiting = try await daemon.dispatcher("archive", until: "two failed attempts") {
                 ($0["failed"].int ?? 0) >= 2
             }
             #expect(waiting.contains(["last_error": "input/output error", "sent": 0, "dead": 0]))
@@ -133,7 +133,7 @@ import Testing
             try? FileManager.default.removeItem(atPath: path)
             try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
             try await daemon.track(1...3)
-            try await daemon.dispatcher("archive", until: "it is told") { $0["last_error"] == "is a directory" }
+            try await daemon.dispatcher("archive", until: "the cause is shown") { $0["last_error"] == "is a directory" }
             try FileManager.default.removeItem(atPath: path)
             let done = try await daemon.dispatcher("archive", until: "all is written") { $0["sent"].int == 3 }
             #expect(done.contains(["dead": 0, "last_error": .null]))

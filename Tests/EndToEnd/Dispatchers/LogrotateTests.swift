@@ -54,7 +54,7 @@ import Testing
         return try text.split(separator: "\n").map { try #require(try JSON(parsing: String($0))["id"].string) }
     }
 
-    /// Runs `logrotate` with a configuration for one file.
+    /// The program `logrotate` with a configuration for one file.
     private struct Rotation {
         let path: String
         private let folder: String

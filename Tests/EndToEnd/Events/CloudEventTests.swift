@@ -7,7 +7,7 @@ import Testing
     private static let python = URL(filePath: #filePath).deletingLastPathComponent()
         .appending(path: "../../../.build/readers/bin/python").standardized.path
 
-    /// Reads a single event or a batch, and writes the attributes and data of each event as one line.
+    /// A Python program that parses a single event or a batch, and prints the attributes and data of each event as one line.
     private static let reading = """
         import json, sys
         from cloudevents.http import from_http

@@ -23,7 +23,7 @@ import Testing
             let daemon = try await scene.daemon(sendingTo: collector, top: Self.masking(["on_error": "drop"]))
             try await daemon.track(1...1, data: Self.wrong)
             try await daemon.track(2...2, data: Self.right)
-            try await daemon.dispatcher(until: "both are done with") { $0["sent"].int == 1 && $0["dead"].int == 1 }
+            try await daemon.dispatcher(until: "both are settled") { $0["sent"].int == 1 && $0["dead"].int == 1 }
             #expect(try await collector.acceptedIDs(atLeast: 1) == ["e2"])
             #expect(collector.requests.count == 1)
             let deadLetters = try await daemon.ask("dead_letters.list")["dead_letters"].elements
@@ -55,15 +55,15 @@ import Testing
             let daemon = try await scene.daemon(sendingTo: collector, top: early)
             try await daemon.track(1...1, data: Self.wrong)
             try await daemon.track(2...2, data: Self.right)
-            try await daemon.dispatcher(until: "both are done with") { $0["sent"].int == 1 && $0["dead"].int == 1 }
+            try await daemon.dispatcher(until: "both are settled") { $0["sent"].int == 1 && $0["dead"].int == 1 }
             let deadLetter = try await daemon.ask("dead_letters.list")["dead_letters"][0]
             #expect(deadLetter.contains(["reason": "transformation", "event": ["id": "e1"]]))
             #expect(deadLetter["event"]["context"]["failed_transformation"] == "mask")
-            #expect(deadLetter["event"]["data"]["mail"] == .null, "what `remove` names is not stored either")
+            #expect(deadLetter["event"]["data"]["mail"] == .null, "a member that `remove` names is not stored")
         }
     }
 
-    @Test("P4, O4: what `remove` and `hash` name is gone whatever else fails, and the log says so in bursts")
+    @Test("P4, O4: `remove` and `hash` apply although another edit fails, and the log reports the failures in bursts")
     func removedAllTheSame() async throws {
         try await withScene { scene in
             let collector = try scene.collector()

@@ -7,7 +7,7 @@ import Testing
     private static let python = URL(filePath: #filePath).deletingLastPathComponent()
         .appending(path: "../../../.build/readers/bin/python").standardized.path
 
-    /// Parses a request in either encoding, and writes it in one spelling. Unknown fields are faults.
+    /// A Python program that parses a request in either encoding and prints it as JSON. Unknown fields are errors.
     private static let reading = """
         import json, sys
         from google.protobuf import json_format
@@ -16,10 +16,10 @@ import Testing
         body, request = open(path, "rb").read(), ExportLogsServiceRequest()
         if kind == "application/x-protobuf":
             request.ParseFromString(body)
-            # Written again, the message must have the same bytes, so that nothing was left out.
+            # The parsed message must serialise to the same bytes, which shows that no field was skipped.
             assert request.SerializeToString() == body
         else:
-            # OTLP writes ids in hexadecimal digits, where JSON of protobuf has base64.
+            # OTLP has ids as hexadecimal digits, and the JSON form of protobuf has them as base64.
             import base64
             def spelled(value):
                 if isinstance(value, list): return [spelled(each) for each in value]

@@ -31,12 +31,12 @@ final class Collector: Sendable {
 
     // MARK: Answers
 
-    /// Sets the answers to the next requests, in order. Later requests get the usual answer.
+    /// Sets the answers to the next requests, in order. Later requests get the default answer.
     func answerNext(_ answers: ScriptedAnswer...) {
         state.withLock { $0.script += answers }
     }
 
-    /// Sets the usual answer, for requests that the script does not cover.
+    /// Sets the default answer, for requests that the script does not cover.
     func answerAlways(_ answer: ScriptedAnswer) {
         state.withLock { $0.otherwise = answer }
     }

@@ -39,7 +39,7 @@ extension CommandLineTool {
         let run = CommandLineTool(
             exitCode: try await process.exitCode(), output: process.output, errorOutput: process.errorOutput)
         guard run.exitCode == 0 else {
-            throw NeverHappened("a good end of \(program) \(arguments)", details: run.errorOutput)
+            throw NeverHappened("exit code 0 of \(program) \(arguments)", details: run.errorOutput)
         }
         return run
     }

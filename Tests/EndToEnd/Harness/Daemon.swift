@@ -61,7 +61,7 @@ final class Daemon {
         try await launch(arguments: arguments).exitCode()
     }
 
-    /// `--config`, `--socket` and `--data` of this folder.
+    /// The default arguments: `--config`, `--socket` and `--data` with paths in this folder.
     var defaultArguments: [String] {
         ["--config", configurationPath, "--socket", socketPath, "--data", dataPath]
     }
@@ -236,10 +236,10 @@ extension Daemon {
 }
 
 extension Daemon {
-    /// The resident memory of the process, in KiB.
+    /// Returns the resident memory of the process, in KiB.
     func residentKilobytes() throws -> Int { try status("VmRSS") }
 
-    /// The address space of the process, in KiB.
+    /// Returns the size of the address space of the process, in KiB.
     func addressKilobytes() throws -> Int { try status("VmSize") }
 
     /// Returns a number from the process's status (proc(5)).
@@ -250,12 +250,12 @@ extension Daemon {
         return try number ?? { throw NeverHappened("\(name) in \(status)") }()
     }
 
-    /// The number of open descriptors of the process.
+    /// Returns the number of open descriptors of the process.
     func openDescriptors() throws -> Int {
         try FileManager.default.contentsOfDirectory(atPath: procPath("fd")).count
     }
 
-    /// The processor time used by the process, in clock ticks.
+    /// Returns the processor time used by the process, in clock ticks.
     func processorTicks() throws -> Int {
         let text = try String(contentsOfFile: procPath("stat"), encoding: .utf8)
         // The name in parentheses may contain spaces. User and system time are the 12th and 13th words after it.

@@ -11,7 +11,7 @@ struct FullPipe {
         _ = try SystemError.check(fcntl(writer, F_SETFL, 0), "fcntl")
     }
 
-    /// Runs `body` beside a built program whose standard error is the pipe. The program must set its signal mask itself,
+    /// Runs `body` while a built program runs whose standard error is the pipe. The program must set its signal mask itself,
     /// and end after SIGTERM.
     func run(_ product: String, _ arguments: [String], _ body: () async throws -> Void) async throws {
         let program = Process()

@@ -60,7 +60,7 @@ indirect enum JSON: Equatable, Sendable {
         .object(members.merging(other.members) { $1 })
     }
 
-    /// True if the value contains `part`: objects may have further members, everything else must be equal.
+    /// Returns true if the value contains `part`: objects may have further members, everything else must be equal.
     func contains(_ part: JSON) -> Bool {
         switch (self, part) {
         case (.object(let mine), .object(let theirs)):

@@ -39,7 +39,7 @@ final class LineClient {
         }
     }
 
-    /// Writes what the socket accepts now, and returns the number of bytes.
+    /// Writes as many bytes as the socket accepts without waiting, and returns their number.
     func offer(_ bytes: ArraySlice<UInt8>) throws -> Int {
         let sent = bytes.withUnsafeBytes { Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
         if sent >= 0 { return sent }

@@ -7,8 +7,9 @@ struct MachineFault {
     let environment: [String: String]
     private let switchPath: String
 
-    /// - Parameter source: C code, which may use `is_on()`, `told()`, `count()` and `is_meant(descriptor, end of its
-    ///   path)`.
+    /// - Parameter source: C code that replaces system calls. It may call `is_on()`, which is true while the fault is
+    ///   on, and `told()`, which returns the number in the switch file. `count()` counts a call, and
+    ///   `is_meant(descriptor, end)` is true if the path of the descriptor ends in `end`.
     private init(in folder: String, _ source: String) async throws {
         switchPath = folder + "/fault"
         let (path, library) = (folder + "/fault.c", folder + "/fault.so")
@@ -23,7 +24,7 @@ struct MachineFault {
         if !isOn { try FileManager.default.removeItem(atPath: switchPath) }
     }
 
-    /// Turns the fault on, with a text that the library reads.
+    /// Turns the fault on, with a number that the library reads.
     func set(to text: String) throws {
         try text.write(toFile: switchPath, atomically: true, encoding: .utf8)
     }
@@ -80,7 +81,7 @@ struct MachineFault {
 // MARK: Disks
 
 extension MachineFault {
-    /// A file whose path ends in `end` cannot be synced, as on a failing disk.
+    /// Creates a fault in which syncs of a file whose path ends in `end` fail, as on a failing disk.
     static func failingSync(in folder: String, of end: String) async throws -> MachineFault {
         try await MachineFault(
             in: folder,
@@ -93,7 +94,7 @@ extension MachineFault {
             """#)
     }
 
-    /// A sync blocks until the fault is turned off.
+    /// Creates a fault in which each sync blocks until the fault is turned off.
     static func hangingSync(in folder: String) async throws -> MachineFault {
         try await MachineFault(
             in: folder,
@@ -105,7 +106,8 @@ extension MachineFault {
             """#)
     }
 
-    /// Files whose names end in `end` cannot be written, as on a file system that became read-only after errors.
+    /// Creates a fault in which files whose names end in `end` cannot be written, as on a file system that became
+    /// read-only after errors.
     static func readOnlyFiles(in folder: String, endingIn end: String) async throws -> MachineFault {
         try await MachineFault(
             in: folder,
@@ -127,7 +129,7 @@ extension MachineFault {
 // MARK: Turns
 
 extension MachineFault {
-    /// No fault; counts the turns of the event loop.
+    /// Counts the turns of the event loop, without a fault. ``counted`` returns the number.
     static func countedTurns(in folder: String) async throws -> MachineFault {
         try await MachineFault(
             in: folder,
@@ -147,7 +149,7 @@ extension MachineFault {
 // MARK: Memory
 
 extension MachineFault {
-    /// No fault; counts the allocations of memory and their bytes.
+    /// Counts the allocations of memory and their bytes, without a fault. ``allocations`` returns both.
     static func countedAllocations(in folder: String) async throws -> MachineFault {
         try await MachineFault(
             in: folder,
@@ -212,7 +214,7 @@ extension MachineFault {
     /// A host name for this machine, which the resolver knows only when the fault is off.
     static let hostName = "collector.test"
 
-    /// A lookup of ``hostName`` blocks until the fault is turned off.
+    /// Creates a fault in which a lookup of ``hostName`` blocks until the fault is turned off.
     static func hangingResolver(in folder: String) async throws -> MachineFault {
         try await MachineFault(
             in: folder,
@@ -228,7 +230,7 @@ extension MachineFault {
             """#)
     }
 
-    /// The wall clock is off by the given number of seconds.
+    /// Creates a fault in which the wall clock is off by the number of seconds given to ``set(to:)``.
     static func wrongClock(in folder: String) async throws -> MachineFault {
         try await MachineFault(
             in: folder,

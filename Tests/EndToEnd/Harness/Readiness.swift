@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// Waits until sockets are readable or writable, with one thread for all sockets and without polling.
+/// A thread that waits for all sockets of the tests, and resumes tasks when their sockets are readable or writable.
 final class Readiness: Sendable {
     static let shared = Readiness()
 

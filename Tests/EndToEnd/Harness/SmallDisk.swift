@@ -22,7 +22,7 @@ struct SmallDisk {
         _ = try SystemError.check(mount("tmpfs", path, "tmpfs", 0, "size=\(Self.size),mode=700"), "mount \(path)")
     }
 
-    /// Unmounts the file system. If files are open, it goes away when they are closed.
+    /// Unmounts the file system. While files are open, the kernel keeps the file system until they are closed.
     func unmount() {
         umount2(path, Int32(MNT_DETACH))
     }

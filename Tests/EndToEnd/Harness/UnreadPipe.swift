@@ -1,6 +1,6 @@
 import Foundation
 
-/// A named pipe that the test holds open, and reads only when asked to.
+/// A named pipe that the test holds open, and that only `text(until:)` reads.
 final class UnreadPipe {
     let path: String
     private let descriptor: Int32

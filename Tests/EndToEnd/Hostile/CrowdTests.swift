@@ -31,10 +31,10 @@ import Testing
             let daemon = try await scene.daemon(sendingTo: scene.collector())
             let good = try await daemon.connect()
             try await storm(against: daemon, connections: 500)
-            try await eventually("the others are gone") { try await good.result("status")["clients"] == 1 }
+            try await eventually("the others are disconnected") { try await good.result("status")["clients"] == 1 }
             let (descriptors, memory) = (try daemon.openDescriptors(), try daemon.residentKilobytes())
             try await storm(against: daemon, connections: 2_000)
-            try await eventually("the others are gone") { try await good.result("status")["clients"] == 1 }
+            try await eventually("the others are disconnected") { try await good.result("status")["clients"] == 1 }
             try await eventually("no more descriptors than before") { try daemon.openDescriptors() <= descriptors }
             #expect(try daemon.residentKilobytes() - memory < 16_384)
         }
@@ -83,7 +83,7 @@ import Testing
             #expect(try await good.result("track", ["event": "x"])["seq"] == 1)
             var crowd: [LineClient] = []
             for _ in 1...100 { crowd.append(try await daemon.connect()) }
-            try await eventually("a word about it") { daemon.log.contains("could not accept a connection") }
+            try await eventually("a line in the log") { daemon.log.contains("could not accept a connection") }
             #expect(try await good.result("track", ["event": "x"])["seq"] == 2)
             // Each ping is a separate turn of the loop, in which the daemon could try again.
             for _ in 1...200 { _ = try await good.result("ping") }

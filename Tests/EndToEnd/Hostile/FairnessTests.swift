@@ -12,7 +12,7 @@ import Testing
             let good = try await daemon.connect()
             let sources = try (1...3).map { _ in try GarbageSource(daemon.socketPath) }
             defer { for source in sources { source.stop() } }
-            try await eventually("garbage") { sources.allSatisfy { $0.sentBytes > 1 << 20 } }
+            try await eventually("a megabyte of garbage each") { sources.allSatisfy { $0.sentBytes > 1 << 20 } }
             var amounts: [Int] = []
             for _ in 1...200 {
                 let before = sources.reduce(0) { $0 + $1.sentBytes }
@@ -25,7 +25,7 @@ import Testing
     }
 }
 
-/// Sends invalid lines on a thread of its own as fast as they are read, and reads the answers.
+/// A thread that sends invalid lines as fast as the daemon reads them, and reads the answers.
 private final class GarbageSource: Sendable {
     private let descriptor: Int32
     private let sent = Mutex(0)

@@ -46,7 +46,7 @@ struct LineCostTests {
         }
     }
 
-    /// The bytes by which two lines of a length may differ because a buffer for a long line grows in steps, which depend
+    /// Returns the bytes by which two lines of a length may differ because a buffer for a long line grows in steps, which depend
     /// on how the bytes arrive.
     private static func growth(_ length: Int) -> Int {
         length > 500_000 ? 2 * length : 0

@@ -30,13 +30,13 @@ import Testing
             for _ in 1...3 {
                 try await broker.order("down")
                 let failed = try await daemon.dispatcher()["failed"].int ?? 0
-                // On a slow machine all may have been stored before the broker was down.
+                // On a slow machine all events may have been stored before the broker was down.
                 try await daemon.dispatcher(until: "an attempt has failed, or all are settled") {
                     $0["failed"].int ?? 0 > failed || $0["sent"].int == 25
                 }
                 try await broker.order("lose 1")
                 try await broker.order("up")
-                _ = try await eventually("something came") { try await broker.storedNumbers().count >= 1 ? true : nil }
+                _ = try await eventually("a stored event") { try await broker.storedNumbers().count >= 1 ? true : nil }
             }
             try await settled(25, daemon)
             #expect(try await broker.storedNumbers() == Array(1...25))

@@ -141,7 +141,7 @@ import Testing
             let daemon = try await scene.daemon(["dispatchers": ["collect": settings]])
             try await track(1...1, keys: 1, on: daemon)
             for attempt in 1...3 {
-                let held = try await daemon.dispatcher(until: "it is held") {
+                let held = try await daemon.dispatcher(until: "the dispatcher is blocked") {
                     $0["blocked_by"].description.contains("ManualBarrier:collect")
                 }
                 #expect(held["last_error"] == "Kafka: not allowed to write to the topic", "\(attempt)")

@@ -52,9 +52,9 @@ import Testing
             try await cluster.order("down 1")
             let daemon = try await daemon(for: cluster, events: 1, in: scene)
             try await daemon.resume()
-            try await daemon.dispatcher(until: "some have failed") { $0["failed"].int ?? 0 >= 10 }
+            try await daemon.dispatcher(until: "some attempts have failed") { $0["failed"].int ?? 0 >= 10 }
             let before = try daemon.residentKilobytes()
-            try await daemon.dispatcher(until: "many have failed") { $0["failed"].int ?? 0 >= 40 }
+            try await daemon.dispatcher(until: "many attempts have failed") { $0["failed"].int ?? 0 >= 40 }
             #expect(try daemon.residentKilobytes() - before < Self.allowed / 2)
         }
     }

@@ -42,7 +42,7 @@ import Testing
             let daemon = try await scene.daemon(["dispatchers": ["collect": cluster.dispatcher(["timeout_ms": 5000])]])
             let socketPath = daemon.socketPath
             async let tracked = StubbornTracker(name: "a", count: 2000, socketPath: socketPath).run()
-            try await daemon.dispatcher(until: "events flow") { $0["sent"].int ?? 0 > 200 }
+            try await daemon.dispatcher(until: "more than 200 events are delivered") { $0["sent"].int ?? 0 > 200 }
             try await cluster.order("down 1")
             for partition in 0..<3 { try await cluster.order("leader shop \(partition) 2") }
             let ids = try await tracked.acknowledged
@@ -62,7 +62,7 @@ import Testing
             try await daemon.killNow()
             for broker in 1...3 { try await cluster.order("rtt \(broker) 0") }
             try await daemon.start()
-            try await daemon.dispatcher(until: "nothing waits") { $0["pending"] == 0 && $0["in_flight"] == 0 }
+            try await daemon.dispatcher(until: "no event is pending") { $0["pending"] == 0 && $0["in_flight"] == 0 }
             #expect(Set(try await cluster.messages(atLeast: 100).compactMap(\.id)) == Set(ids))
         }
     }

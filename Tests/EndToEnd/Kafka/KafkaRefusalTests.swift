@@ -89,7 +89,7 @@ import Testing
             while sent < 3000 {
                 try await broker.order("fail \(code) 1")
                 let before = sent
-                let entry = try await daemon.dispatcher(until: "it went on") { $0["sent"].int ?? 0 > before }
+                let entry = try await daemon.dispatcher(until: "another delivery") { $0["sent"].int ?? 0 > before }
                 sent = entry["sent"].int ?? 0
             }
             try await broker.order("fail \(code) 0")
@@ -115,7 +115,7 @@ import Testing
             let client = try await daemon.connect()
             defer { client.close() }
             _ = try await client.result("track_many", ["events": [event("poison", 1), event("good", 2)]])
-            _ = try await eventually("the first set came") { try await broker.order("requests") == "0" ? nil : true }
+            _ = try await eventually("the first message set") { try await broker.order("requests") == "0" ? nil : true }
             for number in 3...6 { _ = try await client.result("track", event("good", number)) }
             try await daemon.dispatcher(until: "later events are in flight") { $0["in_flight"].int ?? 0 > 2 }
             try await broker.order("release")

@@ -105,7 +105,7 @@ import Testing
             let daemon = try await scene.daemon(["dispatchers": ["collect": settings]])
             let ids = try await daemon.track(1...3)
             try await daemon.expectFailure("Kafka: authentication failed")
-            try await daemon.dispatcher(until: "it is held") {
+            try await daemon.dispatcher(until: "the dispatcher is blocked") {
                 $0["blocked_by"].description.contains("ManualBarrier:collect")
             }
             try scene.directory.write("right", to: "password")

@@ -29,9 +29,9 @@ import Testing
             }
             for client in clients { #expect(try await client.result("ping") == [:]) }
             #expect(try await clients[0].result("status")["counters"]["rejected_connections"] == 2)
-            // A free place goes to the next client, and a higher limit applies at once.
+            // A closed connection makes room for the next client, and a higher limit applies at once.
             clients[1].close()
-            try await eventually("a free place") { try await clients[0].result("status")["clients"] == 2 }
+            try await eventually("a free connection") { try await clients[0].result("status")["clients"] == 2 }
             let next = try await daemon.connect()
             #expect(try await next.result("ping") == [:])
             let more = limits.members.mapValues { _ in JSON(4) }

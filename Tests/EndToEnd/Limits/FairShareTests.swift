@@ -71,7 +71,7 @@ import Testing
     }
 }
 
-/// A client that fills the store, and goes on to send events that are refused.
+/// A client that fills the store, and continues to send events that are then refused.
 private final class Flood {
     private let client: LineClient
     private(set) var refused = 0

@@ -21,7 +21,7 @@ import Testing
                 crowd.append(try await daemon.connect())
                 _ = try await crowd.last?.request("ping")
             }
-            try await eventually("it is told") { daemon.log.contains("could not accept a connection") }
+            try await eventually("the error is logged") { daemon.log.contains("could not accept a connection") }
 
             // Storing an event needs no new descriptor. The collector cannot be reached.
             _ = try await first.result("track", ["event": "e1", "id": "e1"])

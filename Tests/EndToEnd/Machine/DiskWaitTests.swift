@@ -65,7 +65,7 @@ import Testing
 
             try fault.set(false)
             #expect(try await client.result("track", ["event": "e4", "id": "e4"])["duplicate"] == .null)
-            try await eventually("it is delivered") { collector.acceptedIDs.last == "e4" }
+            try await eventually("the event is delivered") { collector.acceptedIDs.last == "e4" }
             #expect(!collector.acceptedIDs.contains("refused"))
             #expect(try await daemon.stop() == 0)
         }

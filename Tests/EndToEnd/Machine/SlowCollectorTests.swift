@@ -37,7 +37,7 @@ import Testing
         try await daemon.pause()
         let ids = try await daemon.track(1...12, data: data)
         try await daemon.resume()
-        let waiting = try await daemon.dispatcher(until: "it has failed twice") { ($0["failed"].int ?? 0) >= 2 }
+        let waiting = try await daemon.dispatcher(until: "two failed attempts") { ($0["failed"].int ?? 0) >= 2 }
         #expect(waiting.contains(["last_error": "timed out", "sent": 0, "dead": 0]))
         #expect(try await quick.acceptedIDs(atLeast: 12) == ids)
         getQuick()
@@ -64,7 +64,7 @@ import Testing
             try fault.set(true)
             try await daemon.start()
             let ids = try await daemon.track(1...3)
-            let waiting = try await daemon.dispatcher(until: "it has failed twice") { ($0["failed"].int ?? 0) >= 2 }
+            let waiting = try await daemon.dispatcher(until: "two failed attempts") { ($0["failed"].int ?? 0) >= 2 }
             #expect(waiting.contains(["last_error": "timed out", "sent": 0, "dead": 0]))
             #expect(try await quick.acceptedIDs(atLeast: 3) == ids)
             #expect(try await daemon.stop() == 0)

@@ -22,7 +22,7 @@ import Testing
             let client = try await daemon.connect()
             let aged: JSON = ["event": "x", "id": "aged", "ttl_ms": 1_800_000]
             let before = try await client.result("track", aged)
-            try await daemon.dispatcher(until: "it waits for a retry") { $0["retry_at"] != .null }
+            try await daemon.dispatcher(until: "a backoff") { $0["retry_at"] != .null }
 
             try fault.set(to: "\(seconds)")
             #expect(try await client.result("track", aged) == ["id": "aged", "seq": before["seq"], "duplicate": true])

@@ -34,8 +34,8 @@ import Testing
             }
             _ = try await client.result("track", ["event": "x", "id": "old", "ttl_ms": 1, "dispatchers": ["archive"]])
             _ = try await client.result("track", ["event": "x", "id": "held", "dispatchers": ["archive"]])
-            try await daemon.dispatcher(until: "what can be delivered is") { $0["sent"].int == 2 }
-            try await daemon.dispatcher("archive", until: "what is too old is gone") { $0["expired"].int == 1 }
+            try await daemon.dispatcher(until: "two events are delivered") { $0["sent"].int == 2 }
+            try await daemon.dispatcher("archive", until: "the old events have expired") { $0["expired"].int == 1 }
             let reported = try await metrics(of: daemon)
             let expected: [String: Double] = [
                 "headgate_received_total": 5, "headgate_delivered_total": 2, "headgate_dead_total": 1,

@@ -27,8 +27,8 @@ import Testing
             for id in ["dead", "fine"] { _ = try await client.result("track", ["event": "x", "id": .string(id)]) }
             _ = try await client.result(
                 "track", ["event": "x", "id": "old", "ttl_ms": 1, "dispatchers": ["archive"]])
-            try await daemon.dispatcher(until: "both are done with") { $0["sent"].int == 1 && $0["dead"].int == 1 }
-            try await daemon.dispatcher("archive", until: "what is too old is gone") { $0["expired"].int == 1 }
+            try await daemon.dispatcher(until: "both are settled") { $0["sent"].int == 1 && $0["dead"].int == 1 }
+            try await daemon.dispatcher("archive", until: "the old events have expired") { $0["expired"].int == 1 }
 
             let dead = try await daemon.ask("event.trace", ["id": "dead"])["events"][0]
             #expect(
@@ -64,7 +64,7 @@ import Testing
             _ = try await client.result("hello", ["client": ["name": "shop"], "namespace": "shop"])
             collector.answerNext(.status(400))
             _ = try await client.result("track", ["event": "x", "id": "dead"])
-            try await daemon.dispatcher(until: "it is dead") { $0["dead"].int == 1 }
+            try await daemon.dispatcher(until: "the event is dead-lettered") { $0["dead"].int == 1 }
             try await daemon.pause()
             _ = try await client.result("track", ["event": "x", "id": "late"])
             #expect(try await daemon.ask("dead_letters.requeue") == ["count": 1])
@@ -94,7 +94,7 @@ import Testing
                 sendingTo: collector, ["dispatch_limit": 1], top: ["store": ["kind": .string(kind)]])
             collector.answerNext(.status(400))
             try await daemon.track(1...2)
-            try await daemon.dispatcher(until: "both are done with") { $0["sent"].int == 1 && $0["dead"].int == 1 }
+            try await daemon.dispatcher(until: "both are settled") { $0["sent"].int == 1 && $0["dead"].int == 1 }
             try await daemon.pause()
             try await daemon.track(3...4)
             let made = try await daemon.ask("track", ["event": "x"])["id"]

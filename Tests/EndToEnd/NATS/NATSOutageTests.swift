@@ -43,7 +43,7 @@ import Testing
             try await node.stop()
             let daemon = try await scene.daemon(["dispatchers": ["collect": node.dispatcher()]])
             let ids = try await daemon.track(1...5)
-            try await daemon.barrier("BackoffBarrier:collect", until: "the cause is told") {
+            try await daemon.barrier("BackoffBarrier:collect", until: "the barrier shows the cause") {
                 $0["reason"] == "NATS: no server could be reached"
             }
             #expect(try await daemon.dispatcher().contains(["dead": 0, "sent": 0]))

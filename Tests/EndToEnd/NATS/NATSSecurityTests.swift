@@ -71,7 +71,7 @@ import Testing
             let daemon = try await scene.daemon(["dispatchers": ["collect": settings]])
             #expect(try await daemon.warnings().contains { $0.contains("collect.credentials_file") })
             try await daemon.track(1...3)
-            try await daemon.dispatcher(until: "it is missed") {
+            try await daemon.dispatcher(until: "the missing file is reported") {
                 $0["last_error"] == "NATS: credentials file not readable"
             }
             try scene.directory.write(user.credentials, to: "shop.creds")
@@ -130,7 +130,7 @@ import Testing
 
             try await restart(node, with: tls(former, trusting: renewed.authority))
             let more = try await daemon.track(4...6)
-            try await daemon.dispatcher(until: "the former one is refused") {
+            try await daemon.dispatcher(until: "the former certificate is refused") {
                 $0["last_error"] == "TLS: the server ended the connection; it may not accept the client certificate"
             }
             _ = try clientFile(renewed, in: scene)

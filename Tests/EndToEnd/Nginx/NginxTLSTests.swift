@@ -56,7 +56,7 @@ import Testing
             ])
             let daemon = try await scene.daemon(["dispatchers": ["collect": settings]])
             try await daemon.track(1...2)
-            try await daemon.dispatcher(until: "it was refused") { $0["last_error"] == "HTTP 400" }
+            try await daemon.dispatcher(until: "the refusal is reported") { $0["last_error"] == "HTTP 400" }
             try await daemon.reload(["dispatchers": ["collect": settings.merging(["tls": nginx.clientTLS])]])
             try await daemon.dispatcher(until: "all is delivered") { $0["sent"].int == 2 && $0["dead"].int == 0 }
         }
@@ -67,7 +67,7 @@ import Testing
         try await withNginx { scene, nginx, collector in
             let daemon = try await scene.daemon(sendingTo: collector, ["endpoint": nginx.http2Endpoint("/events")])
             try await daemon.track(1...2)
-            let waiting = try await daemon.dispatcher(until: "it was not trusted") { $0["last_error"] != .null }
+            let waiting = try await daemon.dispatcher(until: "the error is reported") { $0["last_error"] != .null }
             #expect(waiting.contains(["last_error": "TLS: certificate not trusted", "sent": 0, "dead": 0]))
             #expect(nginx.answered.allSatisfy { $0.status != 200 })
         }

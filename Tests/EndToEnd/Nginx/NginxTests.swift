@@ -112,7 +112,7 @@ import Testing
         }
     }
 
-    /// An answer that nginx gives before it has read a body, and what it means for the events.
+    /// An answer that nginx sends before it has read a body, with the outcome for the events.
     enum EarlyAnswer: String, CaseIterable {
         case moved, refused, locked
 
@@ -142,12 +142,12 @@ import Testing
                 try await daemon.track(
                     number...number, data: ["text": .string(String(repeating: "x", count: 600_000))])
             }
-            let state = try await daemon.dispatcher(until: "the answer was heard") { $0["last_error"] != .null }
+            let state = try await daemon.dispatcher(until: "the answer is reported") { $0["last_error"] != .null }
             #expect(state["last_error"] == .string("HTTP \(answer.status)"))
             if answer == .moved {
                 #expect(state.contains(["dead": 0, "sent": 0]))
             } else {
-                try await daemon.dispatcher(until: "all are dead") { $0["dead"].int == 3 }
+                try await daemon.dispatcher(until: "all events are dead-lettered") { $0["dead"].int == 3 }
                 // nginx writes a line after it has closed the connection, and the client has the answer before.
                 let statuses = try await nginx.answered(atLeast: 3).map(\.status)
                 #expect(statuses == Array(repeating: answer.status, count: 3))

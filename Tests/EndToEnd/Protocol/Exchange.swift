@@ -79,7 +79,7 @@ struct Exchange {
 extension JSON {
     fileprivate var isAnswer: Bool { isObject && self["method"] == .null }
 
-    /// True if the value matches the pattern. In a pattern, `"…"` matches any value; as a member name it allows further
+    /// Returns true if the value matches the pattern. In a pattern, `"…"` matches any value; as a member name it allows further
     /// members, and as the last element further elements. Everything else must be equal.
     func matches(_ pattern: JSON) -> Bool {
         switch (self, pattern) {

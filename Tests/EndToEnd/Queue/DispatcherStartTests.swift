@@ -1,6 +1,6 @@
 import Testing
 
-/// Dispatchers that are new in the settings, and start at an earlier event.
+/// Dispatchers that are added to the settings with a start at an earlier event.
 @Suite struct DispatcherStartTests {
     private static let retaining: JSON = ["retain": ["max_bytes": 1_048_576]]
 

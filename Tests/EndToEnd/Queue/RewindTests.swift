@@ -22,7 +22,7 @@ import Testing
         }
     }
 
-    @Test("R2: a dry run says how many events a rewind means and when they were received, and sends nothing")
+    @Test("R2: a dry run reports the number of events of a rewind and their times of receipt, and sends nothing")
     func dryRun() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
@@ -45,17 +45,17 @@ import Testing
         }
     }
 
-    @Test("R1, R3: events beyond the limit are removed, and a rewind to before the oldest names it")
+    @Test("R1, R3: events beyond the limit are removed, and the refusal of a rewind before the oldest event names it")
     func limits() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
             let daemon = try await scene.daemon(
                 sendingTo: collector, ["byte_limit": 1_000_000], top: RewindTests.retaining)
-            // Four times of what is kept.
+            // The events have four times the size that the store retains.
             let data: JSON = ["text": .string(String(repeating: "x", count: 200_000))]
             for number in 1...20 { try await daemon.track(number...number, data: data) }
             _ = try await collector.acceptedIDs(atLeast: 20)
-            // The store checks its retained events once in a number of settlements.
+            // The store compares its retained events with the limit only after a number of settled events.
             for number in 21...60 {
                 try await daemon.track(number...number)
                 _ = try await collector.acceptedIDs(atLeast: number)
@@ -72,7 +72,7 @@ import Testing
         }
     }
 
-    @Test("R1: an idle daemon reports what it retains")
+    @Test("R1: an idle daemon reports the number of its retained events")
     func reported() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
@@ -124,7 +124,7 @@ import Testing
         }
     }
 
-    @Test("R5: while nothing is retained, a rewind reaches what another dispatcher has not settled, and says so")
+    @Test("R5: without retained events a rewind sends only those that are unsettled elsewhere, and warns of gaps")
     func nothingRetained() async throws {
         try await withScene { scene in
             let (collector, archive) = (try scene.collector(), try scene.collector())

@@ -72,7 +72,7 @@ import Testing
             let daemon = try await scene.daemon(sendingTo: collector, ["max_retry_age_s": 1])
             let start = ContinuousClock.now
             try await daemon.track(1...1)
-            try await daemon.dispatcher(until: "it is dead") { $0["dead"].int == 1 && $0["pending"].int == 0 }
+            try await daemon.dispatcher(until: "it is dead-lettered") { $0["dead"].int == 1 && $0["pending"].int == 0 }
             #expect(ContinuousClock.now - start > .seconds(1))
             #expect(collector.requests.count > 2)
             collector.answerAlways(.accepted)

@@ -32,7 +32,7 @@ import Testing
             _ = try await client.result("dead_letters.requeue")
             all += try await keys(first, atLeast: 5).suffix(1)
 
-            // The first event again, after a rewind and after another one.
+            // Each of two rewinds sends both events again, with new keys.
             for count in [4, 6] {
                 _ = try await client.result("dispatcher.rewind", ["id": "b", "to": 1])
                 let again = try await keys(second, atLeast: count)

@@ -19,7 +19,7 @@ import Testing
             #expect((held["pending"].int ?? 0) + (held["in_flight"].int ?? 0) == 500)
             #expect(held["sent"] == 0)
 
-            // The dead destination comes back and misses no event.
+            // The dead destination recovers and gets every event.
             try dead.listen()
             #expect(try await dead.acceptedIDs(atLeast: 500) == ids)
         }
@@ -52,7 +52,7 @@ import Testing
             try await daemon.pause("slow")
             let ids = try await daemon.track(1...30)
             try await daemon.dispatcher("fast", until: "an empty queue") { $0["sent"].int == 30 }
-            // The orderly stop writes what `fast` has delivered; the kill comes after it.
+            // The orderly stop writes the position of `fast`. The kill follows after a new start.
             #expect(try await daemon.stop() == 0)
             try await daemon.start()
             try await daemon.killNow()

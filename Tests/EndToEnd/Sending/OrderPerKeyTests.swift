@@ -54,7 +54,7 @@ import Testing
             try await daemon.resume()
             try await daemon.killNow()
             try await daemon.start()
-            try await eventually("all of key a") {
+            try await eventually("all events of key a") {
                 collector.accepted.flatMap(\.ids).filter { $0.hasPrefix("a") }.count >= 3
             }
             #expect(collector.acceptedIDs.filter { $0.hasPrefix("a") } == ["a1", "a2", "a3"])

@@ -110,10 +110,10 @@ import Testing
             collector.answerNext(.held, .accepted, .status(503))
             let daemon = try await scene.daemon(sendingTo: collector, ["timeout_ms": 2_000])
             try await daemon.track(1...1)
-            try await daemon.dispatcher(until: "the second attempt is taken") { $0["sent"].int == 1 }
+            try await daemon.dispatcher(until: "the second attempt succeeds") { $0["sent"].int == 1 }
             collector.release()
             try await daemon.track(2...2)
-            try await daemon.dispatcher(until: "the refused one is taken, too") { $0["sent"].int == 2 }
+            try await daemon.dispatcher(until: "the refused event is delivered, too") { $0["sent"].int == 2 }
             #expect(collector.requests.map(\.ids) == [["e1"], ["e1"], ["e2"], ["e2"]])
             #expect(collector.requests.dropFirst(2).map(\.status) == [503, 200])
         }

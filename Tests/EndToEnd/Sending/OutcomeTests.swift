@@ -26,7 +26,7 @@ import Testing
             let daemon = try await scene.daemon(sendingTo: collector)
             try await daemon.track(1...1)
             #expect(try await collector.acceptedIDs(atLeast: 1) == ["e1"])
-            try await daemon.dispatcher(until: "it is settled") { $0["sent"].int == 1 }
+            try await daemon.dispatcher(until: "the event is settled") { $0["sent"].int == 1 }
             #expect(try await daemon.dispatcher()["dead"] == 0)
             // Redirects are not followed.
             #expect(collector.requests.map(\.target) == ["/events", "/events"])
@@ -41,7 +41,7 @@ import Testing
             collector.answerAlways(.status(status))
             let daemon = try await scene.daemon(sendingTo: collector)
             try await daemon.track(1...1)
-            try await daemon.dispatcher(until: "it is settled") { $0["sent"].int == 1 }
+            try await daemon.dispatcher(until: "the event is settled") { $0["sent"].int == 1 }
             #expect(collector.requests.count == 1)
         }
     }

@@ -75,7 +75,7 @@ import Testing
     }
 
     private func held(_ daemon: Daemon) async throws -> JSON {
-        try await daemon.dispatcher(until: "it is held") {
+        try await daemon.dispatcher(until: "the dispatcher is blocked") {
             $0["state"] == "blocked" && $0["in_flight"] == 0 && !$0["blocked_by"].elements.isEmpty
         }
     }

@@ -21,10 +21,10 @@ import Testing
             ])
             try await daemon.pause("archive")
             try await daemon.track(1...20)
-            try await daemon.dispatcher(until: "all are dead") { $0["dead"].int == 20 }
+            try await daemon.dispatcher(until: "all events are dead-lettered") { $0["dead"].int == 20 }
             _ = try await daemon.ask("queue.purge", ["dispatcher": "archive"])
             _ = try await daemon.ask("track", ["event": "x", "ttl_ms": 1, "dispatchers": ["archive"]])
-            try await daemon.dispatcher("archive", until: "it is too old") { $0["expired"].int == 1 }
+            try await daemon.dispatcher("archive", until: "the event has expired") { $0["expired"].int == 1 }
             #expect(daemon.log.split(separator: "\n").contains { $0 == "headgated ready \(daemon.socketPath)" })
             #expect(try await daemon.stop() == 0)
             let lines = lines(daemon)
@@ -53,7 +53,7 @@ import Testing
             let client = try await daemon.connect()
             defer { client.close() }
             for _ in 1...3 { _ = try await client.refusal("track", ["event": "x"]) }
-            try await eventually("a word about it") {
+            try await eventually("a line in the log") {
                 daemon.log.contains("headgated: warning: 1 event refused: queue_full\n")
             }
         }

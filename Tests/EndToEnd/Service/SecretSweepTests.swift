@@ -59,7 +59,7 @@ import Testing
                 Self.expectClean("\(try await daemon.faults("config.reload"))", "\(patch)")
             }
             daemon.process?.signal(SIGHUP)
-            try await eventually("a word about it") { daemon.log.contains("settings are refused") }
+            try await eventually("a line in the log") { daemon.log.contains("settings are refused") }
             Self.expectClean(daemon.log, "the log")
         }
     }

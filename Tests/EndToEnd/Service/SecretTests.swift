@@ -28,7 +28,7 @@ import Testing
         }
     }
 
-    @Test("config.get gives the settings in force")
+    @Test("config.get returns the settings in force")
     func settingsInForce() async throws {
         try await withScene { scene in
             let collector = try scene.collector()

@@ -3,7 +3,7 @@ import Testing
 
 /// Processes that do not read the daemon's output.
 @Suite struct UnreadOutputTests {
-    /// Starts a program with a standard error that is not read.
+    /// A command that starts a program whose standard error is an unread pipe.
     private static let launcher = ["/bin/sh", "-c", #"pipe=$1; shift; exec "$@" 2>"$pipe""#, "sh"]
 
     @Test("O4: a daemon with an unread standard error serves its clients, and reports dropped lines later")

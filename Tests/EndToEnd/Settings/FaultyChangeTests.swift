@@ -35,7 +35,7 @@ import Testing
             let said = daemon.log.count
             try "{\"dispatchers\": ".write(toFile: daemon.configurationPath, atomically: true, encoding: .utf8)
             daemon.process?.signal(SIGHUP)
-            try await eventually("a word about it in the log") { daemon.log.count > said }
+            try await eventually("a line in the log") { daemon.log.count > said }
             #expect(try await daemon.faults("config.reload").isEmpty == false)
             try await daemon.track(1...1)
             #expect(try await collector.acceptedIDs(atLeast: 1) == ["e1"])

@@ -37,7 +37,7 @@ import Testing
             try await daemon.start()
             try await limit(of: daemon, becomes: 3)
 
-            // When the server is back, it is asked with the ETag of the copy.
+            // When the server is back, the daemon requests the settings with the ETag of the copy.
             let before = server.requests.count
             try server.listen()
             let first = try await server.requests(atLeast: before + 1)[before]
@@ -84,7 +84,7 @@ import Testing
         }
     }
 
-    @Test("S1: requests have the configured headers, a token from a file among them, which no answer shows")
+    @Test("S1: requests have the configured headers, including a token from a file, which no answer shows")
     func token() async throws {
         try await withScene { scene in
             let (collector, server) = (try scene.collector(), try scene.collector())
@@ -138,7 +138,7 @@ import Testing
         }
     }
 
-    @Test("S1: a server that does not answer holds up neither the start, nor events, nor changes of the settings")
+    @Test("S1: a server that does not answer delays neither the start, nor events, nor changes of the settings")
     func hanging() async throws {
         try await withScene(waitsLong: true) { scene in
             let (collector, server) = (try scene.collector(), try scene.collector())

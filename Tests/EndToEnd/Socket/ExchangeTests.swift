@@ -61,7 +61,8 @@ import Testing
 }
 
 extension JSON {
-    /// Like `contains`, but the elements of an outermost array may be in any order, as in an answer to a batch.
+    /// Returns true if the value contains `part`, where the elements of an outermost array may be in any order, as in an
+    /// answer to a batch.
     fileprivate func containsInAnyOrder(_ part: JSON) -> Bool {
         guard case .array(let expected) = part else { return contains(part) }
         guard case .array(var mine) = self, mine.count == expected.count else { return false }

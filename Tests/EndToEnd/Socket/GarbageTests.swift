@@ -70,7 +70,7 @@ import Testing
                 if round % 3 == 1 { try await client.send(bytes: Array(#"{"jsonrpc":"2.0","id":1,"#.utf8)) }
                 client.close()
             }
-            try await eventually("the others are gone") { try await good.result("status")["clients"] == 1 }
+            try await eventually("the others are disconnected") { try await good.result("status")["clients"] == 1 }
             _ = try await good.result("track", ["event": "x", "id": "last"])
             #expect(try await collector.acceptedIDs(atLeast: 1) == ["last"])
         }

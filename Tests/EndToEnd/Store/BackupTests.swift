@@ -31,7 +31,7 @@ import Testing
             other.dataPath = copy
             try other.configure(["dispatchers": ["collect": second.dispatcher()]])
             try await other.start()
-            // A pause is part of the copy.
+            // The copy contains the pause.
             try await other.resume()
             _ = try await second.acceptedIDs(atLeast: before.count)
             try await other.dispatcher(until: "all is sent") { $0["pending"] == 0 && $0["in_flight"] == 0 }
@@ -62,7 +62,7 @@ import Testing
                 outputPath: archive, errorPath: archive + ".err")
             #expect(try await tool.exitCode() == 0, "\(tool.errorOutput)")
             let size = try #require(FileManager.default.contents(atPath: archive)).count
-            // A hundred events of 5 KB are live, which are packed; four hundred more were delivered.
+            // A hundred events of 5 KB are pending, and compressed in the copy. Four hundred more were delivered.
             #expect((70_000..<300_000).contains(size))
             try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
             try await CommandLineTool.run(program: "/bin/tar", ["-xf", archive, "-C", folder], in: daemon.folder)
@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    @Test("Backup: the SQLite store says that it cannot, and a directory with content is refused")
+    @Test("Backup: the SQLite store refuses a backup, and a target directory with content is refused")
     func refusals() async throws {
         try await withScene { scene in
             let collector = try scene.collector()

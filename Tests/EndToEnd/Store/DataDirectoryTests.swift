@@ -129,7 +129,7 @@ import Testing
             try await daemon.start()
             let after = try await daemon.ask("track", ["event": "after"])
             #expect(try #require(after["seq"].int) > (try #require(before["seq"].int)))
-            try await eventually("what came afterwards") { collector.acceptedIDs.last == after["id"].string }
+            try await eventually("the later event") { collector.acceptedIDs.last == after["id"].string }
             let names = try FileManager.default.contentsOfDirectory(atPath: daemon.dataPath)
             let aside = try #require(names.first { $0.hasPrefix(name + ".damaged-") && !$0.contains("wal") })
             for file in try files(of: daemon, in: aside) {

@@ -30,10 +30,10 @@ import Testing
             #expect(try await collector.acceptedIDs(atLeast: 5).prefix(5) == ["e1", "e2", "e3", "e4", "e5"])
 
             try disk.makeRoom()
-            try await eventually("an event is taken") {
+            try await eventually("an event is accepted") {
                 (try? await client.result("track", ["event": "after", "id": "after"])) != nil
             }
-            let after = try await eventually("it is delivered") {
+            let after = try await eventually("the event is delivered") {
                 collector.acceptedIDs.contains("after") ? collector.acceptedIDs : nil
             }
             #expect(!after.contains("refused"))

@@ -46,7 +46,7 @@ import Testing
             let collector = try scene.collector()
             let daemon = try await scene.daemon(sendingTo: collector)
             let first = try await daemon.ask("track", ["event": "order", "id": "o-1"])
-            try await daemon.dispatcher(until: "it is settled") { $0["sent"].int == 1 }
+            try await daemon.dispatcher(until: "the event is settled") { $0["sent"].int == 1 }
             #expect(try await daemon.stop() == 0)
             try await daemon.start()
             let again = try await daemon.ask("track", ["event": "order", "id": "o-1"])

@@ -26,7 +26,7 @@ import Testing
         return configuration
     }
 
-    /// Waits until everything in the store is under the present key.
+    /// Waits until the whole store is encrypted with the present key.
     private func expectRewritten(_ daemon: Daemon) async throws {
         try await eventually("a store under one key") {
             let found = try await daemon.ask("status")["store"]["encryption"]
@@ -50,7 +50,7 @@ import Testing
         return try run.json["findings"].elements.filter { $0["subject"] == "encryption" }
     }
 
-    @Test("C1, C2, C3: what is stored is encrypted when encryption is switched on, and readable with its key only")
+    @Test("C1, C2, C3: switching encryption on encrypts the stored events, which only the key makes readable")
     func switchedOn() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
@@ -111,7 +111,7 @@ import Testing
         }
     }
 
-    @Test("C2: a start without the key of persisted settings is refused, and says nothing of ignored settings")
+    @Test("C2: a start without the key of persisted settings is refused, without a message about ignored settings")
     func persistedSettings() async throws {
         try await withScene { scene in
             let collector = try scene.collector()

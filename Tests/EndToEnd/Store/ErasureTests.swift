@@ -67,7 +67,7 @@ import Testing
             try await daemon.start()
             let next = try await daemon.connect()
             _ = try await next.watch("outcomes")
-            _ = try await next.changed(until: "the rest is erased") {
+            _ = try await next.changed(until: "the remaining events are erased") {
                 $0["erasure"]["step"] == "removing" || $0["erasure"] == .null
             }
             try await daemon.killNow()
@@ -81,7 +81,7 @@ import Testing
         }
     }
 
-    @Test("E1, E2: an erasure waits for a batch in flight, and status and the metrics say so meanwhile")
+    @Test("E1, E2: an erasure waits for a batch in flight, and meanwhile status and the metrics report that")
     func progress() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
@@ -99,7 +99,7 @@ import Testing
             let client = try await daemon.connect()
             let rule: JSON = ["operator": "equals", "path": "data.user", "value": "ada-lovelace"]
             let call = try await client.request("store.erase", ["when": rule])
-            try await eventually("an erasure under way") {
+            try await eventually("an erasure in progress") {
                 try await daemon.ask("status")["store"]["erasure"].contains([
                     "step": "erasing", "seq": 1, "last_seq": 1,
                 ])

@@ -60,7 +60,7 @@ import Testing
             let second = try await collector.requests(atLeast: 2)[1]
             #expect(first.ids == [try #require(tracked["id"].string)])
             #expect(first.body == second.body)
-            #expect(try await daemon.dispatcher(until: "it is settled") { $0["pending"].int == 0 }["dead"] == 0)
+            #expect(try await daemon.dispatcher(until: "the event is settled") { $0["pending"].int == 0 }["dead"] == 0)
         }
     }
 

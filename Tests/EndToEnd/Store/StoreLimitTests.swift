@@ -19,7 +19,7 @@ import Testing
             #expect(try await collector.acceptedIDs(atLeast: 3) == ids)
             try await daemon.dispatcher(until: "an empty queue") { $0["sent"].int == 3 }
             // The refused event was not stored, so its id is not a duplicate.
-            let again = try await eventually("room again") {
+            let again = try await eventually("room for the event") {
                 try? await client.result("track", ["event": "e4", "id": "e4"])
             }
             #expect(again["duplicate"] == .null)
@@ -147,7 +147,7 @@ import Testing
                 _ = try await client.result("track", life.merging(["event": "x", "id": .string(id)]))
             }
             let tracked = ContinuousClock.now
-            try await eventually("the short life is over") { ContinuousClock.now - tracked > .milliseconds(60) }
+            try await eventually("the time to live has passed") { ContinuousClock.now - tracked > .milliseconds(60) }
             try await daemon.resume()
             #expect(try await collector.acceptedIDs(atLeast: 2) == ["long", "ever"])
             let done = try await daemon.dispatcher(until: "all are settled") { $0["sent"].int == 2 }
@@ -165,7 +165,7 @@ import Testing
             let client = try await daemon.connect()
             _ = try await client.result("track", ["event": "x", "id": "short", "ttl_ms": 30])
             try await daemon.track(1...1)
-            let swept = try await daemon.dispatcher(until: "it has expired") { $0["expired"].int == 1 }
+            let swept = try await daemon.dispatcher(until: "the event has expired") { $0["expired"].int == 1 }
             #expect(swept.contains(["state": "blocked", "pending": 1]))
             #expect(try await client.result("ping") == [:])
             try await daemon.resume()
@@ -183,12 +183,12 @@ import Testing
             let tracked = ContinuousClock.now
             try await daemon.killNow()
             try daemon.configure(["store": ["max_age_s": 1], "dispatchers": ["collect": collector.dispatcher([:])]])
-            try await eventually("they are too old") { ContinuousClock.now - tracked > .milliseconds(1_050) }
+            try await eventually("max_age has passed") { ContinuousClock.now - tracked > .milliseconds(1_050) }
             try await daemon.start()
             try await daemon.resume()
             try await daemon.track(3...3)
             #expect(try await collector.acceptedIDs(atLeast: 1) == ["e3"])
-            #expect(try await daemon.dispatcher(until: "it is settled") { $0["sent"].int == 1 }["expired"] == 2)
+            #expect(try await daemon.dispatcher(until: "the event is settled") { $0["sent"].int == 1 }["expired"] == 2)
         }
     }
 
@@ -204,12 +204,12 @@ import Testing
                 let tracked = try await daemon.ask("track", life)
                 if !number.isMultiple(of: 2) { kept.append(try #require(tracked["id"].string)) }
             }
-            try await daemon.dispatcher(until: "ten have expired") {
+            try await daemon.dispatcher(until: "ten events have expired") {
                 $0["expired"].int == 10 && $0["pending"].int == 10
             }
             try await daemon.killNow()
             try await daemon.start()
-            try await daemon.dispatcher(until: "they expire again, and no others") { $0["pending"].int == 10 }
+            try await daemon.dispatcher(until: "the ten events have expired again") { $0["pending"].int == 10 }
             try await daemon.resume()
             try await daemon.dispatcher(until: "the rest is settled") { $0["sent"].int == 10 && $0["pending"].int == 0 }
             #expect(collector.acceptedIDs == kept)

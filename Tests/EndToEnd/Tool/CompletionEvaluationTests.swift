@@ -3,7 +3,7 @@ import Testing
 
 /// `headgate completions bash`.
 @Suite struct CompletionEvaluationTests {
-    @Test("X8: completion in bash evaluates neither the ids that a daemon answers nor the words on the line")
+    @Test("X8: completion in bash evaluates neither the ids that a daemon returns nor the words on the line")
     func evaluatesNothing() async throws {
         let folder = NSTemporaryDirectory() + "completions-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)

@@ -9,7 +9,7 @@ import Testing
             collector.answerNext(.status(400))
             let daemon = try await scene.daemon(sendingTo: collector)
             try await daemon.track(1...2)
-            try await daemon.dispatcher(until: "one is dead") { $0["dead"] == 1 && $0["sent"] == 1 }
+            try await daemon.dispatcher(until: "one event is dead-lettered") { $0["dead"] == 1 && $0["sent"] == 1 }
             try await daemon.pause()
             let ids = (1...2_500).map { "l\($0)" }
             let lines = ids.map { #"{"event":"line","id":"\#($0)","data":{"n":1.10}}"# }.joined(separator: "\n")
@@ -31,7 +31,7 @@ import Testing
             let other = try await scene.daemon(sendingTo: scene.collector())
             let again = try await CommandLineTool.run("send", "--stdin", on: other, input: run.output)
             #expect(again.exitCode == 0, "\(again.errorOutput)")
-            try await other.dispatcher(until: "all are there") { $0["sent"] == 2_501 }
+            try await other.dispatcher(until: "all events are delivered") { $0["sent"] == 2_501 }
         }
     }
 

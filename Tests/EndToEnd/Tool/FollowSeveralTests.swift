@@ -55,7 +55,7 @@ import Testing
         }
     }
 
-    @Test("L5: a file in another format ends its own following, and the exit code is 1 at the end")
+    @Test("L5: a file in another format is no longer followed, the others are, and the exit code is 1 at the end")
     func foreign() async throws {
         try await withScene { scene in
             let collector = try scene.collector()
@@ -65,7 +65,7 @@ import Testing
             try append(line(1), to: path("b.log"))
             let follower = try start([path("*.log")], daemon, in: scene)
             #expect(try await numbers(collector, atLeast: 1) == [1])
-            _ = try await eventually("the message") {
+            _ = try await eventually("the report about a.log") {
                 follower.errorOutput.contains("a.log is no longer followed: ") ? true : nil
             }
             try append(line(2), to: path("b.log"))

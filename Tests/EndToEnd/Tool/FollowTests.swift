@@ -18,7 +18,7 @@ import Testing
 
         private var stateDirectory: String { path + ".states" }
 
-        /// The path of the state file if no other is given. It lies in a directory of the follower.
+        /// The default path of the state file, in a directory that the follower creates.
         var defaultState: String {
             stateDirectory + "/" + path.dropFirst().replacingOccurrences(of: "/", with: "%2F")
         }
@@ -224,7 +224,7 @@ import Testing
         }
     }
 
-    @Test("A follower that had no line to send yet waits for the daemon, too")
+    @Test("A follower waits for the daemon even if it has had no line to send")
     func quiet() async throws {
         try await withTrail { trail, daemon, _ in
             try trail.append("")
@@ -275,11 +275,11 @@ import Testing
             try disk.fill()
             try trail.append(6...10)
             try await trail.expect(1...10)
-            try await eventually("a complaint") { trail.problems("No space left on device") == 1 }
+            try await eventually("the error line") { trail.problems("No space left on device") == 1 }
             _ = try await trail.stop(SIGKILL)
             try trail.append(11...15)
             try trail.follow()
-            try await eventually("a complaint") { trail.problems("No space left on device") == 1 }
+            try await eventually("the error line") { trail.problems("No space left on device") == 1 }
             try disk.makeRoom()
             try trail.append(16...20)
             try await trail.expect(1...20)
@@ -338,7 +338,7 @@ import Testing
             let trail = scene.keep(Trail(scene, daemon, collector))
             try trail.append(1...15)
             try trail.follow()
-            try await eventually("a complaint") { trail.problems("the queue is full") == 1 }
+            try await eventually("the error line") { trail.problems("the queue is full") == 1 }
             #expect(try await trail.stop(SIGTERM) == 0)
             try await daemon.resume()
             try trail.follow()
@@ -359,7 +359,7 @@ import Testing
             try trail.append("{\"event\":\"\"}\nno json\n")
             try trail.append(2...2)
             try trail.follow()
-            try await eventually("a complaint") { trail.problems("the queue is full") == 1 }
+            try await eventually("the error line") { trail.problems("the queue is full") == 1 }
             try await daemon.resume()
             try await trail.expect(1...2)
             #expect(try await trail.stop(SIGTERM) == 0)
@@ -493,7 +493,7 @@ import Testing
                 try await trail.expectAll(1...(start + 9))
             }
             #expect(try await trail.writer("'no json'", scene).exitCode() == 0)
-            try await eventually("a complaint") { trail.follower?.errorOutput.contains("trail.ndjson: ") == true }
+            try await eventually("the error line") { trail.follower?.errorOutput.contains("trail.ndjson: ") == true }
             #expect(trail.follower?.errorOutput.contains(": no json\n") == true)
             try await daemon.killNow()
             #expect(try await trail.writer(21...30, scene).exitCode() == 0)

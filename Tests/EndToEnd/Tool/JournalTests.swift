@@ -102,7 +102,7 @@ import Testing
             return try await follower.exitCode()
         }
 
-        /// The output of the last run, which has ended.
+        /// Returns the output of the last run, which has ended.
         func summary() throws -> String {
             try String(contentsOfFile: scene.directory.path("out\(runs)"), encoding: .utf8)
         }
@@ -110,7 +110,7 @@ import Testing
         var errorOutput: String { follower?.errorOutput ?? "" }
     }
 
-    @Test("L1: entries are stored once, from now on and over a stop and a kill")
+    @Test("L1: new entries are stored once, also across a stop and a kill of the follower")
     func restarts() async throws {
         try await withScene { scene in
             let trail = try await Trail(scene)
@@ -140,7 +140,7 @@ import Testing
         }
     }
 
-    @Test("L1: entries that come while the first follower is away are sent, also if it has sent none")
+    @Test("L1: entries written after the first follower stopped are sent, even if it had sent none")
     func firstStart() async throws {
         try await withScene { scene in
             let trail = try await Trail(scene)

@@ -33,10 +33,10 @@ import Testing
             let watch = try watch("dispatchers", on: daemon)
             _ = try await line(of: watch) { $0["topic"] == "dispatchers" }
             try await daemon.killNow()
-            try await eventually("the complaint") { watch.errorOutput.contains("reconnecting") }
+            try await eventually("the report of the lost connection") { watch.errorOutput.contains("reconnecting") }
             let reported = try lines(of: watch).count
             try await daemon.start()
-            try await eventually("a new beginning") { try lines(of: watch).count > reported }
+            try await eventually("a new report of the state") { try lines(of: watch).count > reported }
             #expect(try lines(of: watch)[reported]["dispatchers"][0]["id"] == "collect")
             #expect(watch.isRunning)
         }
@@ -53,7 +53,7 @@ import Testing
                 environment: ["TERM": "xterm", "HOME": daemon.folder], outputPath: terminal.path,
                 errorPath: daemon.folder + "/watch.err")
             try await eventually("the screen") { terminal.text.contains("q or Ctrl-C: quit") }
-            try await eventually("the barrier in words") { terminal.text.contains("stock-taking") }
+            try await eventually("the reason of the barrier") { terminal.text.contains("stock-taking") }
             #expect(terminal.text.hasPrefix("\u{1B}[?1049h"))
             process.signal(SIGINT)
             #expect(try await process.exitCode() == 0)

@@ -8,7 +8,7 @@ import Testing
             let daemon = try await scene.daemon(sendingTo: scene.collector())
             let client = try await daemon.connect()
             let watch = try await client.watch("dispatchers", "barriers")
-            let first = try await client.changed(until: "how things stand") { $0["topic"] == "dispatchers" }
+            let first = try await client.changed(until: "the present state") { $0["topic"] == "dispatchers" }
             #expect(first["watch"].string == watch)
             #expect(first["dispatchers"][0].contains(["id": "collect", "state": "open", "blocked_by": []]))
 
@@ -17,7 +17,7 @@ import Testing
                 $0["state"] == "blocked"
             }
             #expect(closed["blocked_by"] == ["ManualBarrier:collect"])
-            let barrier = try await client.changed("barriers", "ManualBarrier:collect", until: "its barrier") { _ in
+            let barrier = try await client.changed("barriers", "ManualBarrier:collect", until: "the pause") { _ in
                 true
             }
             #expect(barrier.contains(["reason": "upgrade", "states": ["collect": "closed"], "flushable": false]))
@@ -41,7 +41,7 @@ import Testing
                 $0["state"] == "blocked" && $0["blocked_by"] == ["BackoffBarrier:collect"]
             }
             try collector.listen()
-            _ = try await client.changed("dispatchers", "collect", until: "it is sent") {
+            _ = try await client.changed("dispatchers", "collect", until: "the event is sent") {
                 $0["state"] == "open" && $0["sent"] == 1
             }
         }
@@ -59,7 +59,7 @@ import Testing
                 $0["states"]["collect"] == "closed"
             }
             owner.close()
-            _ = try await client.changed(until: "it is gone") { $0["removed"].strings.contains("guest") }
+            _ = try await client.changed(until: "the barrier is removed") { $0["removed"].strings.contains("guest") }
         }
     }
 
@@ -73,7 +73,7 @@ import Testing
             _ = try await client.watch("outcomes")
             try await daemon.track(1...3)
             var sums = ["delivered": 0, "retried": 0, "dead": 0]
-            _ = try await client.changed(until: "all three") { news in
+            _ = try await client.changed(until: "all three outcomes") { news in
                 for outcome in news["outcomes"].elements where outcome["dispatcher"] == "collect" {
                     for name in sums.keys { sums[name, default: 0] += outcome[name].int ?? 0 }
                 }
@@ -91,7 +91,7 @@ import Testing
             let ended = try await client.watch("dispatchers")
             let other = try await client.watch("dispatchers")
             #expect(try await client.result("unwatch", ["watch": .string(ended)]) == [:])
-            _ = try await client.changed(until: "how things stand") { $0["watch"].string == other }
+            _ = try await client.changed(until: "the present state") { $0["watch"].string == other }
 
             try await daemon.pause()
             var reported: [String] = []

@@ -31,7 +31,7 @@ import Testing
             let again = try await batch(other)
             #expect(again.ids == ["e4"])
             try await answer(other, again, [:])
-            try await daemon.dispatcher("jobs", until: "it is settled") { $0["sent"].int == 1 }
+            try await daemon.dispatcher("jobs", until: "the event is settled") { $0["sent"].int == 1 }
         }
     }
 

@@ -15,7 +15,7 @@ import Testing
             try await eventually("the first batch") { daemon.lines(of: "begun").count == 1 }
             let heir = try WorkerProcess(on: daemon, script: Self.writer)
             try await eventually("the second batch") { try daemon.ids(in: "got") == ["e2"] }
-            try await daemon.dispatcher("jobs", until: "the heir is free") { $0["sent"].int == 1 }
+            try await daemon.dispatcher("jobs", until: "the second worker is free") { $0["sent"].int == 1 }
             victim.process.signal(SIGKILL)
             let jobs = try await daemon.dispatcher("jobs", until: "all are settled") { $0["sent"].int == 2 }
             #expect(jobs["failed"].int == 1)
@@ -60,7 +60,7 @@ import Testing
             _ = try await daemon.process?.exitCode()
             try await daemon.start()
             // The worker has the batch again, while the earlier command still runs.
-            try await daemon.dispatcher("jobs", until: "the batch is out") { $0["in_flight"].int == 1 }
+            try await daemon.dispatcher("jobs", until: "the batch is in flight") { $0["in_flight"].int == 1 }
             daemon.touch("go")
             try await daemon.dispatcher("jobs", until: "all are settled") { $0["sent"].int == 2 }
             #expect(daemon.lines(of: "told") == ["begin", "end", "begin", "end", "begin", "end"])

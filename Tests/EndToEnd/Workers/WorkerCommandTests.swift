@@ -31,7 +31,7 @@ import Testing
             try await daemon.track(1...1)
             let script = #"echo "$HEADGATE_ATTEMPT" >> ~/told; [ "$HEADGATE_ATTEMPT" = 2 ] && kill -9 $$; exit 4"#
             let worker = try WorkerProcess(on: daemon, script: script)
-            let jobs = try await daemon.dispatcher("jobs", until: "it is given up") { $0["dead"].int == 1 }
+            let jobs = try await daemon.dispatcher("jobs", until: "the event is dead-lettered") { $0["dead"].int == 1 }
             #expect(daemon.lines(of: "told") == ["1", "2", "3"])
             #expect(jobs["last_error"].string == "worker: sh ended with exit code 4")
             #expect(try await worker.stop() == 0)
@@ -54,7 +54,7 @@ import Testing
             let worker = try WorkerProcess(on: daemon, script: script)
             try await eventually("the first batch") { daemon.lines(of: "begun").count == 1 }
             worker.process.signal(SIGTERM)
-            try await daemon.dispatcher("jobs", until: "it is leaving") { !$0["blocked_by"].strings.isEmpty }
+            try await daemon.dispatcher("jobs", until: "the worker is stopping") { !$0["blocked_by"].strings.isEmpty }
             daemon.touch("go")
             #expect(try await worker.process.exitCode() == 0)
             #expect(try daemon.ids(in: "got") == ["e1"])
@@ -71,7 +71,7 @@ import Testing
             let worker = try WorkerProcess(on: daemon, script: "echo >> ~/begun; exec sleep 600")
             try await eventually("the batch") { daemon.lines(of: "begun").count == 1 }
             worker.process.signal(SIGINT)
-            try await daemon.dispatcher("jobs", until: "it is leaving") { !$0["blocked_by"].strings.isEmpty }
+            try await daemon.dispatcher("jobs", until: "the worker is stopping") { !$0["blocked_by"].strings.isEmpty }
             #expect(try await worker.stop() == 0)
             let jobs = try await daemon.dispatcher("jobs")
             #expect(jobs["last_error"].string == "worker: sh was ended by signal 15")
@@ -104,7 +104,7 @@ import Testing
             let daemon = try await scene.daemonWithWorkers()
             let script = "trap 'echo usr1 >> ~/got' USR1; trap 'echo hup >> ~/got; exit 0' HUP; echo >> ~/ready; "
             let (worker, _) = try await begun(daemon, script + "while :; do sleep 0.01; done")
-            try await eventually("the traps") { daemon.lines(of: "ready").count == 1 }
+            try await eventually("the script's traps are set") { daemon.lines(of: "ready").count == 1 }
             worker.process.signal(SIGUSR1)
             try await eventually("SIGUSR1") { daemon.lines(of: "got") == ["usr1"] }
             worker.process.signal(SIGHUP)
@@ -167,7 +167,7 @@ import Testing
             let missing = try await run("jobs", "--", "/nowhere/at/all")
             #expect(missing.exitCode == 1)
             #expect(missing.errorOutput == "headgate: /nowhere/at/all: cannot start: no such file or directory\n")
-            try await daemon.dispatcher("jobs", until: "the event waits again") { $0["pending"].int == 1 }
+            try await daemon.dispatcher("jobs", until: "the event is pending again") { $0["pending"].int == 1 }
             _ = try await daemon.stop()
             #expect(try await run("jobs", "--", "true").exitCode == 3)
         }

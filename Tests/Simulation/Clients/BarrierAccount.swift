@@ -1,6 +1,7 @@
 import HeadgateData
 
-/// The model of one client barrier: the settings that clients sent, and how far they are certain (Behaviour B29).
+/// The model of one client barrier: the settings that clients sent, and whether the daemon certainly has them
+/// (Behaviour B29).
 final class BarrierAccount {
     let id: String
     private(set) var setting: Setting?
@@ -50,7 +51,8 @@ final class BarrierAccount {
         self.id = id
     }
 
-    /// True if the barrier certainly blocks a dispatcher. An unanswered request may already have been carried out.
+    /// Returns true if the barrier certainly blocks a dispatcher. An unanswered request may already have been carried
+    /// out.
     func closes(_ dispatcher: String) -> Bool {
         guard isKnown, let setting, asks.allSatisfy({ $0.end != nil }) else { return false }
         return setting.closes(dispatcher) && (owner?.isTalking == true || setting.staysClosed)
@@ -133,7 +135,7 @@ final class BarrierAccount {
         ask.end = moment
     }
 
-    /// True if no other client can have changed the barrier since this request.
+    /// Returns true if no other client can have changed the barrier since this request.
     private func isAlone(_ ask: Ask) -> Bool {
         asks.allSatisfy { other in other.client === ask.client || other.end.map { $0 < ask.begin } ?? false }
     }

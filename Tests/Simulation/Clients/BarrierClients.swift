@@ -38,7 +38,7 @@ final class BarrierClients: Actor {
         if barriers.contains(where: { $0.certainlyStands }) { record.count(.barrierKept) }
     }
 
-    // MARK: Acts
+    // MARK: Actions
 
     var acts: [Act] {
         isCalm

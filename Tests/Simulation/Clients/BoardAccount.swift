@@ -9,7 +9,7 @@ final class BoardAccount {
     private let scheduler: any Scheduler
     private(set) var activations: [Activation] = []
     private var runs: [Run] = []
-    /// Counts all events, to determine the order of any two.
+    /// The number of events so far, to determine the order of any two.
     private var moment = 0
 
     /// An activation requested by a client.
@@ -21,7 +21,8 @@ final class BoardAccount {
         let moment: Int
         /// True if the board was certainly served at some time since the request.
         let isServed: (String) -> Bool
-        /// True if the client that activates may run a barrier itself, so that this may be a circle (Behaviour A8).
+        /// True if the requesting client may itself run a barrier, so that boards may wait for each other in a cycle
+        /// (Behaviour A8).
         let mayRunBarrier: () -> Bool
 
         fileprivate init(
@@ -33,7 +34,7 @@ final class BoardAccount {
         }
     }
 
-    /// A run that a process was asked for.
+    /// A run that the daemon requested from a process.
     final class Run {
         let client: SimulatedClient
         let request: Int
@@ -41,7 +42,7 @@ final class BoardAccount {
         let call: BoardCall
         let isBarrier: Bool
         let readAt: Instant
-        /// True if its process does not answer in time.
+        /// True if the process does not answer this run in time.
         var isHung = false
         /// The answer, or nil if there is none or an invalid one.
         fileprivate(set) var done: Bool?
@@ -98,7 +99,7 @@ final class BoardAccount {
         runs.append(run)
     }
 
-    /// True if an activation requires a run as a barrier.
+    /// Returns true if an activation requires a run as a barrier.
     private func waits(_ activation: Activation, for run: Run) -> Bool {
         waits(activation.call, for: run.call)
     }
@@ -110,7 +111,7 @@ final class BoardAccount {
         }
     }
 
-    /// True if a run may have completed a barrier for a call that was waiting since `since`.
+    /// Returns true if a run may have completed a barrier for a call that was waiting since `since`.
     private func completed(_ run: Run, as barrier: BoardTerms.Barrier, before call: BoardCall, since: Int) -> Bool {
         guard run.isBarrier, run.done == true, barrier.isShared(by: run.call, with: call) else { return false }
         return barrier.isSticky || run.certain.map { $0 > since } ?? true
@@ -181,13 +182,13 @@ final class BoardAccount {
             record.expect(!activation.isServed(board), "\(activation.call) has lost \(board), which is still served")
         case ("activation_cycle", _):
             record.count(.activatedWithinRun)
-            record.expect(activation.mayRunBarrier(), "\(activation.call) is no circle: its client runs no barrier")
+            record.expect(activation.mayRunBarrier(), "\(activation.call) is no cycle: its client runs no barrier")
         case ("shutting_down", _), ("limit", _): break
         default: record.expect(false, "\(activation.call) is refused: \(failure)")
         }
     }
 
-    /// Checks a refusal: a process must have refused, or be too slow to be asked.
+    /// Checks that a process answered `done: false` or an error for the board, or reads too slowly to be asked.
     private func expectRefusal(of activation: Activation, _ barrier: String?) {
         let board = barrier ?? activation.call.board
         let isSo = runs.contains { $0.call.board == board && $0.isRefused } || isServedSlowly(board)
@@ -199,7 +200,7 @@ final class BoardAccount {
 }
 
 extension BoardAccount.Run {
-    /// True if the run answers an activation with the same call.
+    /// Returns true if the run is no barrier and has the same board, input and mainboard as another one.
     fileprivate func isOne(of run: BoardAccount.Run) -> Bool { !isBarrier && call == run.call }
 }
 

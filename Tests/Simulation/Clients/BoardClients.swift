@@ -23,7 +23,7 @@ final class BoardClients: Actor, Duty {
         /// True if the daemon has confirmed the serving, and the client has not asked to end it since.
         var isCertain = false
         var serves: Bool { isCertain && client.isTalking }
-        /// The number of requests to begin or end.
+        /// The number of requests so far that begin or end the serving.
         var requested = 0
 
         init(_ client: SimulatedClient, _ board: String) {
@@ -53,7 +53,7 @@ final class BoardClients: Actor, Duty {
         account.lifeEnded()
     }
 
-    // MARK: Acts
+    // MARK: Actions
 
     var acts: [Act] {
         isCalm ? [] : [Act(5, serve), Act(1, unserve), Act(8, activate), Act(12, answer), Act(3, vanish)]
@@ -110,7 +110,7 @@ final class BoardClients: Actor, Duty {
         account.answer(run, done: record.pick([true, true, true, true, false, nil]))
     }
 
-    /// True if the process answers now. Some runs hang for longer than any activation waits.
+    /// Returns true if the process answers now. Some runs hang for longer than any activation waits.
     private func mayAnswer(_ run: BoardAccount.Run) -> Bool {
         !run.isHung || scheduler.now > run.readAt + .milliseconds(600)
     }
@@ -135,7 +135,7 @@ final class BoardClients: Actor, Duty {
 
     func came(_ method: String, _ params: DataObject, id: Int?, to client: SimulatedClient) {
         if method == "board.barrier" { return choose(params, id, client) }
-        // Other actors serve boards of their own.
+        // The boards of ``KeyClients`` and ``SlowSyncs`` are handled by those actors.
         guard params["board"] != .string(KeyTerms.board), params["board"] != .string(SlowSyncs.board) else { return }
         let run = id.flatMap { BoardAccount.Run(params, to: client, request: $0, readAt: scheduler.now) }
         guard let run else { return record.expect(false, "client \(client.number) is asked to run an unknown board") }

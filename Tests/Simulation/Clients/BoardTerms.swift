@@ -32,7 +32,7 @@ struct BoardTerms {
             return #"{"board":"\#(board)","option":"\#(option)","scope":"\#(scope)","timeout_ms":\#(timeout)\#(more)}"#
         }
 
-        /// True if a run of the barrier may be shared with a call.
+        /// Returns true if a run of the barrier may be shared with a call.
         func isShared(by run: BoardCall, with call: BoardCall) -> Bool {
             run.board == board && (scope == "global" || run.mainboard == call.mainboard)
                 && (option == "void" || run.input == call.input)
@@ -45,7 +45,7 @@ struct BoardTerms {
     private let door: Barrier
     /// True if `guarded` asks to bypass the gateway.
     private let bypasses: Bool
-    /// True if the processes of `guarded` are asked for the barrier of each activation.
+    /// True if the daemon asks a process of `guarded` to choose the barrier of each activation.
     private let isChosen: Bool
 
     init(_ record: Record) {
@@ -71,10 +71,10 @@ struct BoardTerms {
         return #"{"board":"guarded","bypass_gateway":\#(bypasses),"barrier":\#(barrier)}"#
     }
 
-    /// The answer of a process that is asked for the barrier of an activation of `guarded`.
+    /// The answer of a process that is asked to choose the barrier of an activation of `guarded`.
     var choice: String { #"{"barrier":\#(door.json)}"# }
 
-    /// True if a board is run as a barrier before others.
+    /// Returns true if a board is run as a barrier before others.
     func isBarrier(_ board: String) -> Bool { board == door.board || board == gateway?.board }
 
     /// Returns the barriers that must complete before a board, in order.

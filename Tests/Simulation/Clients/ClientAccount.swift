@@ -16,6 +16,7 @@ struct ClientAccount {
         notifications += 1
     }
 
+    /// Records the result of a request with events.
     /// - Parameters:
     ///   - events: The number of events in the request.
     ///   - isRuled: True if events may have been dropped before they were checked for routes. Those are not counted as
@@ -41,6 +42,7 @@ struct ClientAccount {
         for name in ["duplicates", "unrouted"] where reason == "storage" { perhaps[name, default: 0] += events }
     }
 
+    /// Compares the client's entry in `client.list` with the model.
     /// - Parameters:
     ///   - owed: The number of outstanding answers.
     ///   - events: The number of events in those requests.
@@ -52,6 +54,6 @@ struct ClientAccount {
             let reported = entry.get(key: name) ?? -1
             return reported < least || reported > least + (perhaps[name] ?? 0) + open
         }
-        return wrong.map { "\(entry[$0] ?? .null) \($0), and it knows of \(certain[$0] ?? 0)" }
+        return wrong.map { "\(entry[$0] ?? .null) \($0), but \(certain[$0] ?? 0) are certain" }
     }
 }

@@ -2,7 +2,7 @@ import HeadgateCore
 
 @testable import HeadgateServer
 
-/// The clients: several at once, each with its own connection, which is lost with the daemon.
+/// The simulated clients. Each has its own connection, which ends when the daemon ends.
 final class ClientFleet: Actor {
     private let record: Record
     private let scheduler: SimulatedScheduler
@@ -60,7 +60,7 @@ final class ClientFleet: Actor {
         return client
     }
 
-    // MARK: Acts
+    // MARK: Actions
 
     var acts: [Act] {
         guard !isCalm else { return [] }
@@ -119,7 +119,7 @@ final class ClientFleet: Actor {
         clients.first { $0.isTalking && $0.isContent && !$0.isOperator }?.finish()
     }
 
-    /// Checks the list of clients.
+    /// Requests `client.list`, and checks the answer.
     private func callRoll() {
         if let idle = idle() { callRoll(idle) }
     }
@@ -139,7 +139,7 @@ final class ClientFleet: Actor {
         for client in clients { client.read() }
         for client in clients where client.connection.isOpen {
             guard let goneAt = client.connection.peerGoneAt else { continue }
-            // Time advances in larger steps than the promised second.
+            // The daemon closes the connection within a second, but the simulated time advances in larger steps.
             let isDue = scheduler.now > goneAt + .seconds(3)
             record.expect(!isDue, "\(client.number) is gone, but its connection is still open")
         }

@@ -22,11 +22,12 @@ final class ClientRoster {
     /// True if the call was answered at once.
     private var isPresent = false
 
+    /// - Parameter asker: A client without outstanding answers that reads normally.
     init(_ record: Record, _ asker: SimulatedClient) {
         (self.record, self.asker) = (record, asker)
     }
 
-    /// - Parameter asker: A client without outstanding answers that reads normally.
+    /// Requests `client.list` for some clients, and records their present state.
     func begin(_ clients: [SimulatedClient], _ others: [SimulatedConnection], at now: Instant) {
         asker.ask("client.list", "{}") { [self] in take($0) }
         for client in clients where !client.isGone {

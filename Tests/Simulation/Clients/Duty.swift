@@ -1,6 +1,6 @@
 import HeadgateData
 
-/// Handles requests and notifications that the daemon sends to clients.
+/// A handler of requests and notifications that the daemon sends to clients.
 protocol Duty: AnyObject {
     /// The methods that it handles.
     var methods: Set<String> { get }
@@ -19,6 +19,7 @@ enum Answer {
 }
 
 extension SimulatedClient {
+    /// Answers a request of the daemon.
     /// - Parameter result: JSON.
     func answer(_ id: Int, result: String) {
         send(#"{"jsonrpc":"2.0","id":\#(id),"result":\#(result)}"#)

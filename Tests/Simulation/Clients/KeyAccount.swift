@@ -37,7 +37,7 @@ final class KeyAccount {
     private var phase = Phase.on
     /// Keys given for an earlier activation barrier, or for none.
     private var former: Set<String> = []
-    /// Events refused with such a key.
+    /// Events that the destination refused with a key in ``former``.
     private var tainted: Set<SequenceNumber> = []
     private let scheduler: any Scheduler
     private var made = 0
@@ -96,7 +96,7 @@ final class KeyAccount {
 
     // MARK: The destination
 
-    /// True if another refused key may dead-letter some events.
+    /// True if the key of some events was refused, so that a second refusal dead-letters them.
     var hasRefused: Bool { !refused.isEmpty }
 
     func sent(_ batch: Batch) {
@@ -119,8 +119,8 @@ final class KeyAccount {
         record.expect(!isOver, "\(terms.lane) gets \(numbers) under \(key) for more than \(sticky) ms")
     }
 
-    /// True if the destination may refuse the key of a batch. Events sent without a key, or with a key of an earlier
-    /// board, would be dead-lettered at once.
+    /// Returns true if the destination may refuse the key of a batch. Events sent without a key, or with a key of an
+    /// earlier board, would be dead-lettered at once.
     func mayRefuse(_ batch: Batch) -> Bool {
         guard phase == .on, let key = batch.output.get(key: "token", as: String.self) else { return false }
         return !former.contains(key) && !batch.events.contains { tainted.contains($0.sequenceNumber) }

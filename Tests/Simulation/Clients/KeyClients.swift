@@ -40,7 +40,7 @@ final class KeyClients: Actor, Duty {
         return [
             Act(isServed ? 2 : isQuick ? 100 : 20, serve), Act(runs.isEmpty ? 0 : 60, answer), Act(1, leave),
             Act(side.hasWaiting ? 30 : 0, side.answerOne),
-            // After a refusal the dispatcher waits before it asks for another key.
+            // After a refusal the dispatcher waits before it requests another key.
             Act(account.hasRefused ? 12 : 0) { [scheduler] in scheduler.advance(by: .seconds(2)) },
         ]
     }
@@ -65,7 +65,7 @@ final class KeyClients: Actor, Duty {
 
     func came(_ method: String, _ params: DataObject, id: Int?, to client: SimulatedClient) {
         guard params["board"] == .string(KeyTerms.board), let id else { return }
-        record.note("\(client.number) is to give a key")
+        record.note("\(client.number) is asked for a key")
         // Events in a quarantined group count as pending until they are found missing.
         let mayWait = side.lane.hasHadSome || !side.lane.damaged().isEmpty
         record.expect(mayWait, "a key is requested, but \(side.id) never had an event to send")

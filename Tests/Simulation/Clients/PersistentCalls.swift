@@ -18,7 +18,7 @@ final class PersistentCalls {
         case watch, barrier, board, subscription
     }
 
-    /// A lasting call, and true once it is granted.
+    /// A lasting call that the program wants. `isGranted` is true once the daemon has confirmed it.
     private final class Want {
         let kind: Kind
         var call: ClientConnection.Call?
@@ -82,6 +82,7 @@ final class PersistentCalls {
 
     private var id: String { "of-" + name }
 
+    /// Sets the program's barrier.
     /// - Parameter isClosed: The new state of the barrier.
     private func set(_ isClosed: Bool) {
         guard let barrier = wants.first(where: { $0.kind == .barrier }) else { return }
@@ -154,7 +155,7 @@ final class PersistentCalls {
     private func began(_ want: Want) {
         record.note("\(name) has its \(want.kind)")
         record.count(.persistentCallBegan)
-        record.expect(!want.isGranted, "\(name) is told twice that it has its \(want.kind)")
+        record.expect(!want.isGranted, "\(name) is notified twice that it has its \(want.kind)")
         want.isGranted = true
     }
 
@@ -166,7 +167,7 @@ final class PersistentCalls {
 
     // MARK: State at the daemon
 
-    /// Checks the lasting calls at the daemon after everything has ended.
+    /// Checks, at the end of the history, that the daemon has exactly the lasting calls of the program.
     func check(_ service: Service) {
         let sessions = service.sessions.all.filter { $0.caller.client == name + "/1" }
         record.expect(wants.isEmpty || sessions.count == 1, "\(name) has \(sessions.count) connections")

@@ -2,7 +2,7 @@ import HeadgateData
 
 @testable import HeadgateServer
 
-/// A client that passes each answer on.
+/// A client without a model: it passes each answer to the closure of its request.
 final class PlainClient {
     private let connection: SimulatedConnection
     private let record: Record
@@ -19,6 +19,7 @@ final class PlainClient {
     /// True if there are no outstanding answers.
     var isContent: Bool { waiting.isEmpty }
 
+    /// Sends a request.
     /// - Parameter params: JSON.
     func ask(_ method: String, _ params: String, then: @escaping (Answer) -> Void) {
         last += 1

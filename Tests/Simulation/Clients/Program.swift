@@ -16,7 +16,7 @@ final class Program {
     /// Calls without a result, by number.
     private var requested: [CallNumber: Requested] = [:]
     private var tracked = 0
-    /// The call that is being cancelled, and true while the program closes its client.
+    /// The call that the program cancels. `isClosing` is true while the program closes its client.
     private var cancelled: CallNumber?
     private var isClosing = false
     /// The number of connections so far.
@@ -143,7 +143,7 @@ final class Program {
         record.expect(requested.writings > 1, "\(id) is a duplicate but was sent once")
     }
 
-    /// Checks a failure. The client never fails a call on its own here, since it has no patience limit.
+    /// Checks a failure. The Swift client has no time limit here, so it never fails a call on its own.
     private func failed(_ number: CallNumber, _ requested: Requested, _ error: any Error) {
         record.note("\(name): call \(number) failed: \(error)")
         let isOver = requested.deadline.map { $0 <= loop.monotonicNow } ?? false
@@ -165,7 +165,7 @@ final class Program {
         case ClientError.timedOut where isOver, ClientError.disconnected where isOver,
             ClientError.cannotConnect where isOver:
             record.count(.programTimedOut)
-        default: record.expect(false, "\(name) has \(number) given up: \(error)")
+        default: record.expect(false, "\(name): call \(number) failed without need: \(error)")
         }
     }
 

@@ -8,7 +8,7 @@ import HeadgateTransport
 /// The program runs when the history says so, independent of the daemon, which may be down.
 final class ProgramLoop: ClientLoop {
     private let scheduler: SimulatedScheduler
-    /// Lets a daemon accept a connection. Returns false if there is no daemon.
+    /// The closure that lets a daemon accept a connection. It returns false if there is no daemon.
     private let accept: (SimulatedConnection) -> Bool
     private var timers: [ProgramTimer] = []
     private(set) var links: [ProgramLink] = []

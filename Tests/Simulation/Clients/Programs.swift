@@ -37,7 +37,7 @@ final class Programs: Actor {
         if end == .powerless { programs = [] }
     }
 
-    // MARK: Acts
+    // MARK: Actions
 
     var acts: [Act] {
         isCalm
@@ -64,7 +64,7 @@ final class Programs: Actor {
         return program
     }
 
-    /// Sets how many bytes the programs read from now on.
+    /// Sets the number of bytes that the programs read from now on.
     private func read(_ room: Int) {
         for connection in connections { connection.room = room }
     }

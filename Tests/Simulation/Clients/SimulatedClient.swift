@@ -53,7 +53,7 @@ final class SimulatedClient {
         case awaitedFlush
         case pause(FarSide, isPaused: Bool)
         case answered((Answer) -> Void)
-        /// Calls the closure with the result, or nil if the request was refused.
+        /// A request for information. The closure gets the result, or nil if the request was refused.
         case inspected((DataObject?) -> Void)
         case other
 
@@ -128,7 +128,7 @@ final class SimulatedClient {
         connection.lose()
     }
 
-    /// The daemon is gone.
+    /// Records that the daemon is gone, and the connection with it.
     func endedWithDaemon() {
         forget()
         connection.forget()
@@ -220,6 +220,7 @@ final class SimulatedClient {
         }
     }
 
+    /// Returns a random event as a JSON object.
     /// - Parameters:
     ///   - choices: The possible members that select dispatchers.
     ///   - filling: Letters that enlarge the event.

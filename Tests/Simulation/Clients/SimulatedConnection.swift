@@ -58,18 +58,18 @@ final class SimulatedConnection: SessionConnection {
         inProgress += bytes
     }
 
-    /// The client sends nothing more.
+    /// Ends the input from the client, which sends nothing more.
     func finish() {
         isFinished = true
     }
 
-    /// The daemon is gone.
+    /// Records that the daemon is gone.
     func forget() {
         isOpen = false
         session = nil
     }
 
-    /// The client is gone. The daemon may still read what the client sent.
+    /// Records that the client is gone. The daemon may still read what the client sent.
     func lose() {
         isLost = true
         taken = []

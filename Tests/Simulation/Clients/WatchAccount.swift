@@ -39,6 +39,7 @@ final class WatchAccount {
 
     // MARK: Read by the client
 
+    /// Applies a notification, and checks it.
     /// - Parameter isWhole: True if a dispatcher existed all the time, so that its counters never restart.
     /// - Returns: A description of an error in the notification, or nil.
     func take(_ topic: WatchTopic, _ params: DataObject, isWhole: (String) -> Bool) -> String? {
@@ -62,19 +63,19 @@ final class WatchAccount {
     ) -> String? {
         let removed = params.getArray(key: "removed", of: String.self)?.compactMap { $0 } ?? ["?"]
         guard let reported = WatchedState.entries(params, name) else { return "no \(name)" }
-        if reported.isEmpty, removed.isEmpty, !isFirst { return "nothing" }
+        if reported.isEmpty, removed.isEmpty, !isFirst { return "without changes" }
         if let stale = reported.first(where: { known[keyPath: entries][$0.key] == $0.value }) {
             return "of \(stale.key), which has not changed"
         }
         if let unknown = removed.first(where: { known[keyPath: entries][$0] == nil }) {
-            return "that \(unknown) is gone, which was not there"
+            return "that \(unknown) was removed, which did not exist"
         }
         known[keyPath: entries].merge(reported) { $1 }
         for id in removed { known[keyPath: entries][id] = nil }
         return nil
     }
 
-    /// Returns a counter that has decreased where that is not allowed.
+    /// Returns a counter that has decreased although its dispatcher existed all the time, or nil if there is none.
     private func shrunk(_ former: [String: DataObject], _ isWhole: (String) -> Bool) -> String? {
         for (id, new) in known.dispatchers where isWhole(id) {
             let names = ["sent", "failed", "dead", "expired", "evicted"]
@@ -91,7 +92,7 @@ final class WatchAccount {
         guard let outcomes = params.getArray(key: "outcomes", of: DataObject.self) else { return "no outcomes" }
         if outcomes.isEmpty, !isFirst { return "no outcome" }
         for case let outcome? in outcomes {
-            guard let id = outcome.get(key: "dispatcher", as: String.self) else { return "outcomes of nobody" }
+            guard let id = outcome.get(key: "dispatcher", as: String.self) else { return "outcomes without an id" }
             let before = known.outcomes[id]
             var sum = before ?? .init()
             sum.lastError = outcome.get(key: "last_error")
@@ -99,7 +100,7 @@ final class WatchAccount {
                 if number < 0 { return "that \(number) are \(name) of \(id)" }
                 sum.counts[name, default: 0] += number
             }
-            if sum == before, isWhole(id) { return "that nothing became of events of \(id)" }
+            if sum == before, isWhole(id) { return "of unchanged outcomes of \(id)" }
             known.outcomes[id] = sum
         }
         return nil
@@ -115,7 +116,7 @@ final class WatchAccount {
 
     // MARK: Expected state
 
-    /// - Returns: A difference between the known and the actual state, or nil if there is none.
+    /// Returns a difference between the known and the actual state, or nil if there is none.
     func unknown(of present: WatchedState, isWhole: (String) -> Bool) -> String? {
         let differences = topics.sorted { $0.rawValue < $1.rawValue }.map { topic in
             switch topic {
@@ -124,7 +125,7 @@ final class WatchAccount {
             case .outcomes:
                 WatchAccount.difference(
                     known.outcomes.filter { isWhole($0.key) }, present.outcomes.filter { isWhole($0.key) })
-            case .clients: known.sessions == present.sessions ? nil : "who is connected"
+            case .clients: known.sessions == present.sessions ? nil : "the connected clients"
             }
         }
         return differences.lazy.compactMap { $0 }.first

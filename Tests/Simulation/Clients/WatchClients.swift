@@ -30,7 +30,7 @@ final class WatchClients: Actor, Duty {
         (watches, service) = ([], nil)
     }
 
-    // MARK: Acts
+    // MARK: Actions
 
     var acts: [Act] {
         if isCalm { return [] }
@@ -50,6 +50,7 @@ final class WatchClients: Actor, Duty {
 
     private func topic(_ number: Int) -> WatchTopic { WatchTopic.allCases[number] }
 
+    /// Requests a watch.
     /// - Parameter topics: An empty set stands for all topics.
     private func watch(_ client: SimulatedClient, _ topics: Set<WatchTopic>) {
         let account = WatchAccount(client, topics.isEmpty ? Set(WatchTopic.allCases) : topics)
@@ -131,7 +132,7 @@ final class WatchClients: Actor, Duty {
         return nil
     }
 
-    /// True if a dispatcher existed all the time, so that its counters cover all outcomes.
+    /// Returns true if a dispatcher existed all the time, so that its counters cover all outcomes.
     private func isWhole(_ dispatcher: String) -> Bool { !ledger.lane(dispatcher).isPatchy }
 
     /// Checks that a client with unsent output gets no notification, and that no topic is sent twice at the same

@@ -60,7 +60,7 @@ final class Workers: Actor, Duty {
         side.lifeEnded()
     }
 
-    // MARK: Acts
+    // MARK: Actions
 
     var acts: [Act] {
         guard !isCalm, !comeLate else { return [] }
@@ -172,7 +172,7 @@ final class Workers: Actor, Duty {
         client.answer(lease.request, result: #"{"outcomes":{"nobody":"dead"}}"#)
     }
 
-    /// True if the worker answers now. Some workers hang until the lease has ended.
+    /// Returns true if the worker answers now. Some workers hang until the lease has ended.
     private func mayAnswer(_ lease: Lease) -> Bool {
         !lease.isHung || scheduler.now > lease.readAt + side.terms.lease
     }

@@ -2,7 +2,7 @@ import HeadgateCore
 
 @testable import HeadgateServer
 
-/// Answers the batches at the simulated destinations.
+/// The actor that answers the batches at the simulated destinations.
 final class Destinations: Actor {
     private let record: Record
     private let sides: [FarSide]

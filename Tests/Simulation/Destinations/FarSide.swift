@@ -25,7 +25,7 @@ struct FarKind: DispatcherKind {
     func makeSender(
         of dispatcher: String, _ settings: Settings, in context: SenderContext
     ) throws -> any Sender {
-        guard let side = sides[dispatcher] else { throw Violation(description: "no far side \(dispatcher)") }
+        guard let side = sides[dispatcher] else { throw Violation(description: "no destination of \(dispatcher)") }
         return side
     }
 }
@@ -45,7 +45,7 @@ final class FarSide: Sender {
     var isOffline = false
     /// True if the destination refused its dispatcher, and nothing has released it since (Behaviour D7).
     var isHeld = false
-    /// True if an operator may be releasing it.
+    /// True if an operator may be releasing the refused dispatcher.
     var isOperated: () -> Bool = { false }
     /// True while the destination accepts nothing.
     var isBusy = false
@@ -113,7 +113,7 @@ final class FarSide: Sender {
 
     var id: String { lane.id }
 
-    /// Ids may be reused for other events while the earlier ones are still pending.
+    /// Records that ids may be reused for other events while the earlier events are still pending.
     func forgetIDs() { hasUniqueIDs = false }
 
     /// Drops the batches in flight and the attempts, which end with the daemon (Behaviour D9).
@@ -294,8 +294,8 @@ final class FarSide: Sender {
 }
 
 extension SendResult {
-    /// True if the answer judges the events. That a destination is unavailable or overloaded is no judgement (decision
-    /// 27, D9).
+    /// True if the answer says something about the events. An answer that the destination is unavailable or overloaded
+    /// does not (decision 27, Behaviour D9).
     fileprivate var says: Bool {
         switch self {
         case .delivered, .partlyRejected: true

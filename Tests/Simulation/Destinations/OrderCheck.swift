@@ -1,6 +1,6 @@
 import HeadgateCore
 
-/// Checks the order of events: per key, or of all events if only one batch is in flight at a time (Behaviour Q2).
+/// A check of the order of events: per key, or of all events if only one batch is in flight at a time (Behaviour Q2).
 struct OrderCheck {
     /// True if all events are in one order.
     let isWhole: Bool
@@ -13,6 +13,7 @@ struct OrderCheck {
         self.isWhole = isWhole
     }
 
+    /// Checks the order of the events of a batch.
     /// - Parameter unfinished: Events that have certainly not ended.
     /// - Returns: A description of an error in the batch, or nil.
     mutating func problem(of events: [Batch.Event], unfinished: Set<SequenceNumber>) -> String? {
@@ -32,8 +33,9 @@ struct OrderCheck {
     }
 }
 
-/// Derives the key of an event from its id, so that every receiver knows the key.
+/// The key of an event, derived from its id, so that every receiver knows the key.
 enum EventKey {
+    /// Returns the key of the event with an id, or nil if it has none.
     /// - Parameter id: The id, with or without quotes.
     static func of(id: String) -> String? {
         // An id created by the daemon has no key.

@@ -2,7 +2,7 @@ import HeadgateCore
 
 @testable import HeadgateServer
 
-/// Publishes and answers messages at the simulated stream.
+/// The actor that publishes and answers messages at the simulated stream.
 final class Streams: Actor {
     private let record: Record
     private let side: StreamSide

@@ -1,6 +1,6 @@
 import HeadgateCore
 
-/// Observes the batches and results of one of the daemon's own senders.
+/// An observer of the batches and results of one of the daemon's own senders.
 protocol SenderWitness: AnyObject {
     /// Called when a batch is sent.
     func began(_ batch: Batch)

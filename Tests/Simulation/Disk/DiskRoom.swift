@@ -11,7 +11,7 @@ struct DiskRoom {
     /// The total size of all files, in bytes.
     let bytes: Int
 
-    /// The event limit is high, so that the disk becomes full before the store does.
+    /// The settings of the store. The event limit is so high that the disk becomes full before the store does.
     static let settings: DataObject = ["store": ["max_events": 5_000]]
 
     init(_ record: Record) {
@@ -22,8 +22,8 @@ struct DiskRoom {
     }
 }
 
-/// Fills a small disk. After everything is delivered and written, events must be accepted again, whatever was on the
-/// disk (Behaviour Q8).
+/// The actor that fills a small disk. After everything is delivered and written, events must be accepted again,
+/// whatever was on the disk (Behaviour Q8).
 final class Fillers: Actor {
     private unowned let world: World
     private var service: Service?

@@ -3,7 +3,7 @@ import HeadgateCore
 @testable import HeadgateServer
 @testable import HeadgateStore
 
-/// Finds frames of a log file that may be damaged with a known loss.
+/// The frames of a log file that may be damaged with a known loss.
 struct LogCorruption {
     struct Frame {
         /// The range of the frame's content in the file.

@@ -2,7 +2,7 @@ import HeadgateCore
 
 @testable import HeadgateServer
 
-/// Tracks refused sequence numbers before the newest stored event. If that event is damaged in a log, its bytes do not
+/// The refused sequence numbers before the newest stored event. If that event is damaged in a log, its bytes do not
 /// reveal its number, so that only a dispatcher that settled the event may know it.
 struct NumberGap {
     /// The number of events refused since the last stored one.

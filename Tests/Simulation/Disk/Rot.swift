@@ -4,15 +4,15 @@ import HeadgateData
 @testable import HeadgateServer
 @testable import HeadgateStore
 
-/// Damages stored bytes, synced or not (Behaviour Q8), and tracks the events that may be lost as a result.
+/// The damage of stored bytes, synced or not (Behaviour Q8), and the events that may be lost as a result.
 ///
 /// A damaged frame of events loses only the events in that frame. If any byte of the store may be damaged, less is
 /// promised: the daemon starts, continues, and delivers no event that differs from the tracked one.
 final class Corruption {
     enum Kind: CaseIterable {
-        /// Only frames of events rot.
+        /// Damages only frames of events, whose loss is known.
         case frames
-        /// Any byte rots.
+        /// Damages any byte of the store.
         case anything
     }
 
@@ -39,9 +39,9 @@ final class Corruption {
     /// True if the damage is so arbitrary that only the promises that always hold can be checked.
     var isWild: Bool { kind == .anything && strikes > 0 }
 
-    // MARK: Rotting
+    // MARK: Damage
 
-    /// Damages something.
+    /// Damages a random frame of events, or a random byte of the store's files.
     func strike(_ medium: SimulatedMedium, inLife: Bool = false) {
         switch kind {
         case .frames: strikeFrame(medium, inLife)
@@ -50,7 +50,7 @@ final class Corruption {
             guard !paths.isEmpty, let node = medium.names[record.pick(paths)], !node.bytes.isEmpty else { return }
             strikes += 1
             record.count(.anythingRotted)
-            record.note("bits rot")
+            record.note("stored bits are changed")
             // The beginning of a file is the most sensitive part.
             let most = record.oneIn(3) ? min(100, node.bytes.count) : node.bytes.count
             for _ in 0..<record.number(1...6) {
@@ -73,7 +73,7 @@ final class Corruption {
         let (node, frame) = record.pick(inLife && record.oneIn(2) ? fresh(of: frames) : aimed(at: frames))
         strikes += 1
         record.count(frame.isLast ? .lastFrameRotted : .frameRotted)
-        record.note("a frame with \(frame.events) rots")
+        record.note("a frame with \(frame.events) is damaged")
         let offset = record.number(frame.range.lowerBound...frame.range.upperBound - 1)
         node.corrupt(at: offset, bit: 1 << UInt8(record.number(0...7)))
         damaged.formUnion(frame.events)
@@ -105,7 +105,7 @@ final class Corruption {
     }
 
     /// Accounts for a power failure. It removes unsynced frames that confirmed others. If several groups were in one
-    /// write, a start takes a damaged one for the end of the log, so that the groups after it are lost too.
+    /// write, a start takes a damaged one for the end of the log. The groups after it are then lost, too.
     func powerLost(_ medium: SimulatedMedium) {
         if kind == .frames, strikes > 0 { doubt(medium) }
     }

@@ -8,7 +8,7 @@ import Glibc
 ///
 /// Unchecked: a history has one thread.
 final class SimulatedDisk: Disk, @unchecked Sendable {
-    /// The condition of the disk.
+    /// The failures that the disk may have.
     struct Mood {
         /// True if no more space can be used.
         var isFull = false
@@ -65,6 +65,7 @@ final class SimulatedDisk: Disk, @unchecked Sendable {
 
     // MARK: Failures of calls
 
+    /// Begins a call of the disk, which may fail.
     /// - Throws: If the daemon has ended, or the call fails.
     fileprivate func begin(isChange: Bool = true) throws(DiskFault) {
         guard !isDown else { throw DiskFault(code: EIO) }
@@ -77,6 +78,7 @@ final class SimulatedDisk: Disk, @unchecked Sendable {
         }
     }
 
+    /// Takes space on the disk.
     /// - Throws: If there is no room for `bytes` more bytes.
     fileprivate func take(_ bytes: Int) throws(DiskFault) {
         guard bytes > 0 else { return }
@@ -209,7 +211,7 @@ private final class SimulatedFile: DiskFile {
         try sync()
     }
 
-    /// A damaged database may ask for an impossible size.
+    /// Checks the size of a file: a damaged database may request an impossible one.
     private func room(through count: Int) throws(DiskFault) {
         guard count <= SimulatedFile.most else { throw DiskFault(code: ENOSPC) }
     }
@@ -230,7 +232,8 @@ private final class SimulatedFile: DiskFile {
         node.apply(.resize(count))
     }
 
-    // The simulation is built as a package of its own too, where the protocol's own versions of these are not visible.
+    // The simulation is also built as a package of its own, where the protocol's default implementations are not
+    // visible.
     func isStill(at path: String, holding count: Int) -> Bool { true }
     func writeOut(_ range: Range<Int>) {}
     func leaveCache() {}
@@ -271,7 +274,8 @@ private final class SimulatedFile: DiskFile {
         disk.record.count(.syncedAhead)
     }
 
-    /// A lock held by a daemon that has ended is free.
+    /// Locks the file. Returns false if another file of a running daemon has the lock. The lock of a daemon that has
+    /// ended is free.
     func lock() throws(DiskFault) -> Bool {
         try disk.begin(isChange: false)
         if let holder = node.holder as? SimulatedFile, holder !== self, !holder.disk.isDown { return false }

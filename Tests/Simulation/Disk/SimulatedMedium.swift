@@ -109,7 +109,7 @@ final class SimulatedMedium {
         pendingNames.append((path, node))
     }
 
-    /// True if there is room for `bytes` more bytes.
+    /// Returns true if there is room for `bytes` more bytes.
     func hasRoom(for bytes: Int) -> Bool {
         guard let room else { return true }
         return names.values.reduce(bytes) { $0 + $1.bytes.count } <= room

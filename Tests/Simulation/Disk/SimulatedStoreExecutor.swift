@@ -69,7 +69,7 @@ final class SimulatedStoreExecutor: StoreExecutor {
         return Set((1...max(1, state.lastSequenceNumber)).filter(erased.contains))
     }
 
-    /// The store retains delivered events after this number at any age. Nil if it retains none.
+    /// The number after which the store retains delivered events at any age; nil if it retains none.
     var retainedBehind: SequenceNumber? {
         guard let state = engine?.log.state, state.retention?.receivedAfter == .min else { return nil }
         return state.unretainedThrough == 0 ? 0 : state.lastSequenceNumber
@@ -169,7 +169,7 @@ final class SimulatedStoreExecutor: StoreExecutor {
         return deadLetters
     }
 
-    /// The daemon has ended, and its thread with it.
+    /// Ends the store's thread together with the daemon.
     func end() {
         (engine, jobs, news, ring) = (nil, [], [], {})
     }

@@ -132,7 +132,7 @@ final class WitnessedStore: EventStore {
         }
     }
 
-    /// The daemon has ended.
+    /// Records that the daemon has ended.
     func end() {
         disk.end()
         executor.end()
@@ -140,7 +140,7 @@ final class WitnessedStore: EventStore {
     }
 }
 
-/// Passes the scheduler to Sendable closures, which are called only on the history's thread.
+/// A reference that passes the scheduler to Sendable closures, which are called only on the history's thread.
 final class ClockDoor: @unchecked Sendable {
     let scheduler: SimulatedScheduler
 

@@ -25,6 +25,7 @@ final class KeeperBackup {
 
     func settled(_ index: Int, for lane: String) { due[lane]?.remove(index) }
 
+    /// Writes a piece of the backup to the copy.
     /// - Returns: True if the backup is complete.
     func take(_ piece: DataObject) -> Bool {
         id = piece.get(key: "backup")

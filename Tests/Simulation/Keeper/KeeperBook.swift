@@ -47,7 +47,7 @@ final class KeeperBook {
     /// The highest known sequence number.
     var highest: SequenceNumber { events.compactMap(\.number).max() ?? 0 }
 
-    /// True if an event is kept whether or not it is delivered.
+    /// Returns true if an event is kept whether or not it is delivered.
     func isKept(_ index: Int) -> Bool { keptBehind.map { $0 < events[index].number ?? 0 } ?? false }
 
     /// The acknowledged events that are kept whether or not they are delivered.
@@ -83,7 +83,7 @@ final class KeeperBook {
 
     // MARK: Erasures
 
-    /// - Returns: The acknowledged events of a person.
+    /// Records that the erasure of a person's events was requested. Returns the acknowledged ones.
     func requestsErasure(of user: Int) -> [Int] {
         erasing = user
         let matching = events.indices.filter { events[$0].user == user && events[$0].erasure != .certain }
@@ -121,7 +121,7 @@ final class KeeperBook {
     /// Returns the number of events of a person that may be stored.
     func possible(of user: Int) -> Int { events.count { $0.user == user && $0.erasure != .certain } }
 
-    /// True if a dispatcher certainly needs an event.
+    /// Returns true if a dispatcher certainly needs an event.
     func isDue(_ index: Int) -> Bool { lanes.contains { $0.due.contains(index) } }
 
     /// The events that are certainly erased.

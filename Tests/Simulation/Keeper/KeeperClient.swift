@@ -24,7 +24,7 @@ final class KeeperClient {
     private var client: PlainClient? { history.life?.client }
     private var now: Int64 { history.scheduler.trueTime }
 
-    /// Describes the outstanding requests.
+    /// A description of the outstanding requests.
     var waiting: String {
         "erasing \(isErasing), backup \(backup != nil), rewinds \(book.lanes.map { $0.requested ?? 0 })"
     }
@@ -84,6 +84,7 @@ final class KeeperClient {
         }
     }
 
+    /// Requests a rewind of a dispatcher.
     /// - Parameter first: JSON.
     private func ask(_ lane: KeeperLane, to first: String, then: @escaping (Answer) -> Void) {
         let before = inFlight(lane)
@@ -100,6 +101,7 @@ final class KeeperClient {
         history.sides.first { $0.lane === lane }?.inFlight ?? []
     }
 
+    /// Checks the answer to a rewind.
     /// - Parameter complaint: Returns a description of the correct first event if the answer has another one, or nil.
     private func take(_ answer: Answer, _ lane: KeeperLane, problem: (SequenceNumber) -> String?) {
         guard case .result(let result) = answer else {
@@ -221,7 +223,7 @@ final class KeeperClient {
 
     // MARK: The end
 
-    /// Requests that must succeed once nothing else happens.
+    /// The requests that must succeed at the end, when nothing else happens.
     var restfulRequests: [() -> Void] {
         [
             { [self] in

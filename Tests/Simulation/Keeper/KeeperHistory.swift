@@ -160,7 +160,7 @@ final class KeeperHistory {
     /// Ends the history without failures. Every event that is neither delivered nor erased must be delivered, and a
     /// backup and a rewind must succeed.
     private func rest() {
-        record.note("all is well")
+        record.note("from now on nothing fails")
         if life == nil { begin() }
         life?.calm()
         quiet()
@@ -183,7 +183,7 @@ final class KeeperHistory {
         record.insist(isQuiet, "something does not end: \(missing), \(work)")
     }
 
-    /// Describes the daemon's unfinished work.
+    /// A description of the daemon's unfinished work.
     private var work: String {
         guard let life else { return "there is no daemon" }
         let erasing = life.executor.erased.map { ", erasing \($0.sorted())" } ?? ""

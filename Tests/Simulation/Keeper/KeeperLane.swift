@@ -30,7 +30,7 @@ final class KeeperLane {
         (self.id, self.record, self.book) = (id, record, book)
     }
 
-    /// True if an event is settled in this epoch.
+    /// Returns true if an event is settled in this epoch.
     func isSettled(_ index: Int) -> Bool { ended.contains(index) || endedBefore.contains(index) }
 
     /// Records that an event is acknowledged. It may have been delivered before.
@@ -48,6 +48,7 @@ final class KeeperLane {
         }
     }
 
+    /// Checks an event that the destination gets.
     /// - Parameter before: Events of the same batch.
     private func check(_ event: KeeperSide.Event, _ before: Set<Int>) {
         let (index, known) = (event.index, book[event.index])
@@ -89,6 +90,7 @@ final class KeeperLane {
 
     // MARK: Rewinds
 
+    /// Records that a rewind was requested.
     /// - Parameter first: The lowest event from which the rewind may begin.
     func asks(from first: SequenceNumber) {
         requested = first
@@ -155,6 +157,6 @@ final class KeeperLane {
         ended = []
     }
 
-    /// Describes the events that must still be sent.
+    /// A description of the events that must still be sent.
     var missing: String { "\(id): \(due.map { book[$0].number ?? 0 }.sorted())" }
 }

@@ -1,10 +1,10 @@
 import HeadgateCore
 
-/// Makes writes fail at the worst moment: while newer changes of the same state are waiting, and shortly before the
-/// daemon stops or dies.
+/// The actor that makes writes fail at the worst moment: while newer changes of the same state are waiting, and shortly
+/// before the daemon stops or dies.
 final class Ambush: Actor {
     private unowned let world: World
-    /// Adds a removed dispatcher again, if there is one, and tracks an event for it.
+    /// The closure that adds a removed dispatcher again, if there is one, and tracks an event for it.
     private let comeBack: () -> Void
     private var isCalm = false
 
@@ -45,7 +45,7 @@ final class Ambush: Actor {
 
     /// Makes the waiting jobs fail.
     private func fail() {
-        world.record.note("what waits for the disk fails")
+        world.record.note("the waiting jobs of the store fail")
         let mood = store.disk.mood
         store.executor.isHeld = false
         store.disk.mood.fails = 1

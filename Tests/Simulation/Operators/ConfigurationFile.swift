@@ -43,7 +43,7 @@ final class ConfigurationFile {
             let entry = scene.entry(of: ConfigurationFile.lane, terms)
             text = .sound(["dispatchers": ["d": .object(entry)]], terms)
         }
-        record.note("somebody edits the file: \(text)")
+        record.note("the operator edits the file: \(text)")
     }
 
     func calmDown() {

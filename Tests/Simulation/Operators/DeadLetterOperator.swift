@@ -17,7 +17,7 @@ final class DeadLetterOperator {
         self.service = service
     }
 
-    /// True if the queue of a dispatcher is dropped and the drop is not written yet.
+    /// Returns true if the queue of a dispatcher is dropped and the drop is not written yet.
     private func isDropped(_ lane: String) -> Bool {
         service?.gate.settlements.unwrittenForgets.contains { book.lane($0) == lane } == true
     }

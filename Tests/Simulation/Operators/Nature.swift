@@ -2,7 +2,7 @@ import HeadgateCore
 
 @testable import HeadgateServer
 
-/// Changes time and the network.
+/// The actor that changes time and the network.
 final class Nature: Actor {
     private let record: Record
     private let scheduler: SimulatedScheduler
@@ -100,7 +100,8 @@ final class Nature: Actor {
         if waitsOut == nil { set(.connected(.ethernet)) }
     }
 
-    /// The sweeper pauses for ten seconds between two passes.
+    /// The number of waits in which all overdue events must have expired. The sweeper pauses for ten seconds between
+    /// two passes.
     private static let patience = 15
 
     var isQuiet: Bool { waitsOut == nil }

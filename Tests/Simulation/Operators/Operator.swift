@@ -101,7 +101,7 @@ final class Operator: Actor {
     func proceed() -> Bool {
         guard let connection, settings.isWaiting else { return false }
         settings.proceed(connection, scheduler)
-        // Dispatchers that come back now may have been paused before they were removed.
+        // Dispatchers that are added again now may have been paused before they were removed.
         if !settings.isWaiting { sides.forEach(resume) }
         return true
     }

@@ -82,19 +82,19 @@ final class SettingsOperator {
         side.lane.isPatchy = true
         orphans?.goes(side.id, isCertain: false)
         set(["dispatchers": [side.id: .null]], connection) { [self] isSet in
-            // At the end of the run its return was already requested.
+            // At the end of the run, the dispatcher's return was already requested.
             guard !isCalm else { return }
             side.isRemoved = isSet
             side.isGone = isSet
             guard isSet else { return }
             orphans?.goes(side.id, isCertain: true)
-            // At times it is restored before the removal is known.
+            // At times the dispatcher is restored before its removal is confirmed.
             if record.oneIn(3) { bringBack(side, connection) }
         }
         record.count(.dispatcherRemoved)
     }
 
-    /// - Returns: True if there is a removed dispatcher.
+    /// Adds a removed dispatcher again. Returns false if none is removed.
     func bringOneBack(_ connection: SimulatedClient) -> Bool {
         let gone = sides.filter { $0.isGone && $0.id != ConfigurationFile.lane }
         if !gone.isEmpty { bringBack(record.pick(gone), connection) }
@@ -176,6 +176,7 @@ final class SettingsOperator {
         return String(decoding: json.bytes, as: UTF8.self)
     }
 
+    /// Requests a change of the settings, and checks the answer.
     /// - Parameter then: Called with true if the change was made.
     private func set(
         _ patch: DataObject, _ connection: SimulatedClient, isSound: Bool = true,

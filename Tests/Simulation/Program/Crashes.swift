@@ -1,6 +1,6 @@
 import Glibc
 
-/// Reports the history during which the program crashed.
+/// A report of the history during which the program crashed.
 enum Crashes {
     /// The seed of the current history. It is written by the only thread, and read in its signal handlers.
     nonisolated(unsafe) static var seed: UInt64 = 0 {

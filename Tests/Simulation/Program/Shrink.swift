@@ -19,7 +19,7 @@ func shrink(_ seed: Seed) -> Int32 {
     return 1
 }
 
-/// Finds the steps that can be left out, first in large pieces, then one by one.
+/// The search for the steps that can be left out, first in large pieces, then one by one.
 struct Shrinking {
     private(set) var skipped: Set<Int> = []
     private let steps: Int
@@ -39,7 +39,7 @@ struct Shrinking {
         }
     }
 
-    /// - Returns: True if anything was left out.
+    /// Leaves out pieces of this size that are not needed. Returns true if anything was left out.
     private mutating func leaveOut(piecesOf size: Int) -> Bool {
         let before = skipped.count
         for start in stride(from: steps - size, through: 0, by: -size) {

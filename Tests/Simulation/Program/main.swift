@@ -23,12 +23,13 @@ default:
     exit(2)
 }
 
-/// - Returns: The exit status.
+/// Prints the trace of a history. Returns the exit status.
 func show(_ outcome: Outcome) -> Int32 {
     print(outcome.report(lines: .max))
     return outcome.violation == nil ? 0 : 1
 }
 
+/// Runs histories, and checks that the situations occurred.
 /// - Parameter situations: The situations that must occur.
 /// - Returns: The exit status.
 func run(_ first: UInt64, _ count: Int, of situations: [Situation], _ history: (Seed) -> Outcome) -> Int32 {

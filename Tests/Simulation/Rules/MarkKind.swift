@@ -13,7 +13,7 @@ struct MarkKind: TransformerFactory {
     ) throws -> any Transformer {
         guard let word = configuration.get(key: "word", as: String.self),
             let work = configuration.get(key: "work", as: String.self).flatMap(Rulebook.Mark.Work.init)
-        else { throw Violation(description: "a mark without a word or work") }
+        else { throw Violation(description: "a transformation of kind mark needs word and work") }
         return MarkTransformer(word: word, work: work, account: account)
     }
 }
@@ -34,7 +34,7 @@ private struct MarkTransformer: Transformer {
             return nil
         case .fail, .seal:
             account.failed()
-            throw Violation(description: "a mark that fails")
+            throw Violation(description: "a mark that must fail")
         }
         return event
     }

@@ -61,6 +61,7 @@ struct MetricsAccount {
         }
     }
 
+    /// Compares the metrics of a dispatcher with its status.
     /// - Parameter inFlight: The number of batches in flight, one of which may have no unsettled events left.
     private func check(_ summary: DispatcherSummary, inFlight: Int, _ record: Record) {
         let id = summary.id

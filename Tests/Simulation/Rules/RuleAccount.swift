@@ -51,7 +51,7 @@ final class RuleAccount {
 
     // MARK: Before the store
 
-    /// Checks an event that goes to the store for some dispatchers.
+    /// Checks an event that is given to the store for some dispatchers.
     func stored(_ event: StoredEvent, for lanes: Set<String>, isRequeued: Bool) {
         guard case .object(let members)? = try? DataItem(parsing: event.json(attempt: 1)),
             let content = Content(members)

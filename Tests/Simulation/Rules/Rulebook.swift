@@ -54,7 +54,7 @@ struct Rulebook {
 
     // MARK: The model
 
-    /// True if a dispatcher takes an event. A dispatcher without a rule takes all.
+    /// Returns true if a dispatcher takes an event. A dispatcher without a rule takes all.
     func wants(_ content: Content, _ lane: String) -> Bool {
         wants[lane]?.holds(content) ?? true
     }

@@ -38,7 +38,7 @@ final class SlowSyncs: Actor, Duty {
         service = nil
     }
 
-    // MARK: Acts
+    // MARK: Actions
 
     var acts: [Act] {
         if isCalm { return [] }

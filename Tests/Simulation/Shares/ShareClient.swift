@@ -84,6 +84,7 @@ final class ShareClient {
             lanes: record.oneIn(3) ? [record.pick(ShareHistory.lanes)] : [])
     }
 
+    /// Sends a request with events.
     /// - Parameter check: Called with the reason of a refusal, or nil.
     private func ask(_ events: [Event], _ check: @escaping (String?) -> Void) {
         let list = events.map(\.params).joined(separator: ",")

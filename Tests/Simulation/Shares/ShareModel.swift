@@ -56,7 +56,7 @@ final class ShareModel {
 
     // MARK: The rule
 
-    /// True if new events would use a part of a last tenth.
+    /// Returns true if new events would use a part of a last tenth.
     func isShared(with new: Tally) -> Bool {
         held.events + new.events > limits.events - limits.events / 10
             || held.bytes + new.bytes > limits.bytes - limits.bytes / 10

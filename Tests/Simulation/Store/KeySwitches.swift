@@ -37,6 +37,6 @@ final class KeySwitches {
     /// Returns true if everything is to be rewritten under the present key.
     func rekeys() -> Bool { number(below: 2) == 0 }
 
-    /// Returns true if a file is under the present key.
+    /// Returns true if a file is encrypted with the present key, or plain if there is no key.
     func isPresent(_ seal: Seal?) -> Bool { present?.isCurrent(seal) ?? (seal == nil) }
 }

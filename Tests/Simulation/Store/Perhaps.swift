@@ -11,6 +11,7 @@ struct Perhaps<Value: Equatable> {
         values = [found]
     }
 
+    /// Applies a change to the candidates.
     /// - Parameter isDone: True if the change was certainly made.
     mutating func change(_ isDone: Bool, _ body: (Value?) -> Value?) {
         // Many changes lead to the same value.

@@ -40,6 +40,7 @@ struct StoreBook {
 
     // MARK: Completed operations
 
+    /// Records a group that was appended.
     /// - Parameter isDone: True if the group was acknowledged.
     mutating func append(_ group: AppendGroup, _ isDone: Bool) {
         for (route, members) in group.newRoutes { routes[route, default: Perhaps()].change(isDone) { _ in members } }

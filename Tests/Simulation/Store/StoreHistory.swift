@@ -96,7 +96,7 @@ final class StoreHistory {
         disk.end()
         executor.end()
         if end == .powerless || record.oneIn(2) {
-            record.note("and without power")
+            record.note("the machine loses power")
             record.count(.powerLost)
             medium.losePower(record)
             queue.ended(.powerless(durability))
@@ -281,7 +281,7 @@ extension StoreAsk {
         case .append(let group):
             "\(group.chunk.firstSequenceNumber)...\(group.chunk.lastSequenceNumber) behind \(group.behind)"
         case .write(let changes): changes.map(\.inWords).joined(separator: ", ")
-        case .purgeDeadLetters(let query): "no letters through \(query.through)"
+        case .purgeDeadLetters(let query): "purge dead letters through \(query.through)"
         default: "something"
         }
     }

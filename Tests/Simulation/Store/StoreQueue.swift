@@ -5,7 +5,7 @@ import HeadgateData
 @testable import HeadgateServer
 @testable import HeadgateStore
 
-/// Makes requests to a store as a queue does: numbers ascend, groups refer to the groups before them, only stored
+/// The requests to a store, made as a queue does: numbers ascend, groups refer to the groups before them, only stored
 /// events are settled, and a trim follows the settlements that allow it.
 struct StoreQueue {
     /// The contents required while the machine has power.
@@ -51,7 +51,7 @@ struct StoreQueue {
     }
 
     private enum Requested {
-        /// - Parameter isDoomed: True if a group before it could not be stored.
+        /// - Parameter dependsOnFailed: True if a group before it could not be stored.
         case group(AppendGroup, dependsOnFailed: Bool)
         case write([StoreChange])
         case purge(DeadLetterQuery)
@@ -196,7 +196,7 @@ struct StoreQueue {
         return .write(changes)
     }
 
-    /// - Returns: True if the settlement is new.
+    /// Records a settlement of an earlier life that is written again. Returns true if it is new.
     private mutating func settleAgain(_ changes: [StoreChange]) -> Bool {
         guard case .settled(let number, let next)? = changes.first, saved.contains(number), let known = settled[number],
             next.position > known.position, max(next.position, next.ranges.last?.upperBound ?? 0) <= book.newest,

@@ -153,7 +153,7 @@ private final class PowerScene {
         disk = SimulatedDisk(medium, record)
     }
 
-    /// - Returns: The numbers of the stored events.
+    /// Opens the store. Returns the numbers of the stored events.
     @discardableResult
     func open() throws -> [SequenceNumber] {
         let (engine, state) = try kind == .log ? openLog() : openDatabase()

@@ -37,7 +37,7 @@ final class Ages {
         mostAge != nil && record.oneIn(2) ? record.pick([1, 300, 300, 1_200, 3_000, 20_000]) : nil
     }
 
-    /// Records events that go to the store, with the time to live in their data.
+    /// Records events that are given to the store, with the time to live in their data.
     func requested(_ chunk: Chunk) {
         defer { gatheringSince = now }
         guard let mostAge else { return }
@@ -57,7 +57,7 @@ final class Ages {
         return data["ttl"].flatMap(Int.init(dataItem:)).map(Int64.init)
     }
 
-    /// True if an event has expired.
+    /// Returns true if an event has expired.
     func isOver(_ number: SequenceNumber) -> Bool {
         ends[number].map { $0 <= now } ?? false
     }
@@ -107,7 +107,7 @@ final class Ages {
         wall > reference.wall.milliseconds && !Ages.isFar(wall, from: reference)
     }
 
-    /// True if a wall time is so far ahead of an earlier one that one boot alone is not believed.
+    /// Returns true if a wall time is so far ahead of an earlier one that one boot alone is not believed.
     private static func isFar(_ wall: Int64, from reference: WallReference) -> Bool {
         wall - reference.wall.milliseconds > 400 * 86_400_000
     }

@@ -1,6 +1,6 @@
 @testable import HeadgateServer
 
-/// Rots the disk between two lives of the daemon.
+/// The damage of the disk between two lives of the daemon.
 struct BetweenLives {
     private let world: World
     private let medium: SimulatedMedium

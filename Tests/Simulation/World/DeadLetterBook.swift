@@ -53,13 +53,14 @@ final class DeadLetterBook {
     /// The numbers of dead letters that have been read.
     var numbers: [DeadLetterNumber] { known.keys.sorted() }
 
-    /// True if there is or was such a dead letter.
+    /// Returns true if an event is or was dead-lettered.
     func isKnown(_ key: DeadLetterKey) -> Bool {
         written.contains(key) || requested.contains(key) || gone.contains(key)
     }
 
     // MARK: Store operations
 
+    /// Records the changes of dead letters in a write.
     /// - Parameter dead: The events dead-lettered in this life.
     func requested(_ changes: [StoreChange], dead: @autoclosure () -> Set<DeadLetterKey>) {
         for change in changes {
@@ -99,7 +100,7 @@ final class DeadLetterBook {
         for stored in page.deadLetters { known[stored.number] = stored }
     }
 
-    /// Records events that go to the store, some of which may be requeued dead letters, in the same order.
+    /// Records events that are given to the store, some of which may be requeued dead letters, in the same order.
     func requested(_ group: AppendGroup) {
         var deadLetters = group.requeued.compactMap { known[$0] }[...]
         record.expect(deadLetters.count == group.requeued.count, "unread dead letters are requeued")
@@ -130,6 +131,7 @@ final class DeadLetterBook {
         purging = query
     }
 
+    /// Checks the result of a purge, and records it.
     /// - Parameters:
     ///   - count: The number that the store reports, or nil if the purge failed.
     ///   - table: The remaining dead letters.

@@ -27,7 +27,7 @@ final class Lane {
     /// True if the dispatcher does not exist at first.
     var comesLater: Bool { id == "c" || id == ConfigurationFile.lane }
 
-    /// True if an event is or was for this dispatcher.
+    /// Returns true if an event is or was for this dispatcher.
     func isKnown(_ number: SequenceNumber) -> Bool {
         [waiting, delivered, dead, dropped].contains { $0.contains(number) }
     }

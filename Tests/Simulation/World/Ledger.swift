@@ -27,10 +27,10 @@ final class Ledger {
         rules = book.map { RuleAccount(record, $0) { [unowned self] in lane($0) } }
     }
 
-    /// True if an event is safe, or was when it was acknowledged.
+    /// Returns true if an event is safe, or was when it was acknowledged.
     func isOrWasSafe(_ number: SequenceNumber) -> Bool { maySayAcknowledged(number) || taken.contains(number) }
 
-    /// True if an event may be acknowledged: it is safe, or it is damaged and its id is still remembered.
+    /// Returns true if an event may be acknowledged: it is safe, or it is damaged and its id is still remembered.
     func maySayAcknowledged(_ number: SequenceNumber) -> Bool {
         safe.contains(number) || corrupt?.damaged.contains(number) == true
     }
@@ -173,7 +173,7 @@ final class Ledger {
         let spoilt = all.reduce(0) { $0 + $1.waiting.intersection($1.damaged()).count }
         let putAside = counters[.quarantined] - damagedAtStart
         let isExplained = corrupt?.explains(lost, counted: counted, putAside: putAside, ofSpoilt: spoilt)
-        let what = "\(lost) events are gone, and \(counted) counted so, \(putAside) as put aside"
+        let what = "\(lost) events are gone, and \(counted) counted as dropped, \(putAside) as quarantined"
         let gone = all.sorted { $0.id < $1.id }.map { "\($0.id) \($0.waiting.sorted())" }
         record.expect(isExplained ?? (counted == lost), "\(what): \(gone)")
         rules?.check(counters)

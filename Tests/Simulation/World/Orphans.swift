@@ -11,7 +11,7 @@ final class Orphans {
     private let ages: Ages
     /// The earliest possible removal of each dispatcher, on the age scale.
     private var earliest: [String: Int64] = [:]
-    /// The first removal of dispatchers that are back, which a crash may bring into force again.
+    /// The first removal of dispatchers that were added again, which a crash may bring into force again.
     private var returned: [String: Int64] = [:]
     /// Dispatchers for which an event was stored since, together with their return.
     private var needed: Set<String> = []
@@ -22,7 +22,7 @@ final class Orphans {
     /// Dispatchers known to the store.
     private var known: [DispatcherNumber: String] = [:]
     private var forgotten: Set<DispatcherNumber> = []
-    /// Dispatchers whose retention was over before they came back, so that their queues may be dropped.
+    /// Dispatchers whose retention was over before they were added again, so that their queues may be dropped.
     private var perhaps: Set<DispatcherNumber> = []
 
     init(_ record: Record, _ scheduler: SimulatedScheduler, _ ages: Ages, retention: Int64?, makesRoom: Bool) {
@@ -38,7 +38,7 @@ final class Orphans {
         if isCertain { latest[lane] = ages.now }
     }
 
-    /// Records that a dispatcher is coming back, or is back.
+    /// Records that a dispatcher is being added again, or was.
     func comes(_ lane: String, isCertain: Bool) {
         (latest[lane], overdue[lane]) = (nil, nil)
         if isOver(lane) { perhaps.formUnion(known.filter { $0.value == lane }.keys) }
@@ -68,6 +68,7 @@ final class Orphans {
         (earliest[lane], latest[lane]) = (min(earliest[lane] ?? .max, ages.now), since)
     }
 
+    /// Records the dispatchers of an opened store, and checks their times of removal.
     /// - Parameters:
     ///   - isCertain: True if everything is as it was written.
     ///   - isLax: True if stored contents may be lost.

@@ -111,6 +111,6 @@ final class Record {
         String(decoding: (0..<count).map { _ in UInt8(number(97...122)) }, as: UTF8.self)
     }
 
-    /// - Parameter choices: Not empty.
+    /// Returns a random element of a list that is not empty.
     func pick<Choice>(_ choices: [Choice]) -> Choice { choices[number(0...choices.count - 1)] }
 }

@@ -112,7 +112,7 @@ final class Trouble: Actor {
     }
 
     private func heal() {
-        record.note("the disk is well")
+        record.note("the disk no longer fails")
         (disk.mood, disk.callsToFault) = (SimulatedDisk.Mood(), nil)
         world.store.executor.isHeld = false
     }

@@ -94,6 +94,7 @@ final class World {
 
     // MARK: The history
 
+    /// Runs the history.
     /// - Parameter skipped: Steps to leave out.
     func run(steps: Int, skipping skipped: Set<Int> = []) throws {
         record.note("\(scene.settings)")
@@ -198,6 +199,7 @@ final class World {
         if let service { for actor in actors { actor.lifeBegan(service) } }
     }
 
+    /// Starts a daemon.
     /// - Parameter isWell: True if no failure may happen during the start.
     func start(isWell: Bool = false) throws -> Service {
         let disk = SimulatedDisk(medium, record)
@@ -329,7 +331,7 @@ final class World {
 
     /// Ends the run without failures. Afterwards nothing may be pending or stuck.
     private func rest() {
-        record.note("all is well")
+        record.note("from now on nothing fails")
         isResting = true
         for actor in actors { actor.calmDown() }
         var turns = 0

@@ -1,4 +1,4 @@
-"""The good client and the operator, who work beside the neighbours, each in a process of its own."""
+"""The good client and the operator, who use the daemon while hostile neighbours attack it. Each has its own process."""
 
 import itertools
 import json
@@ -11,14 +11,14 @@ from typing import NamedTuple
 from connection import PATIENCE
 from neighbour import become
 
-# The good client connects again after so many events.
+# The number of events after which the good client reconnects.
 EVENTS_A_CONNECTION = 10
 OPERATOR_PAUSE = 0.2
 
 
 class Sample(NamedTuple):
-    """The time of a call, in seconds of the monotonic clock, the seconds until its answer, and the processor time that the
-    daemon's event loop used in them. On a busy machine only the last shows how much the daemon did for others first."""
+    """The time of a call on the monotonic clock, the time until its answer, and the processor time of the daemon's event loop
+    meanwhile, all in seconds. On a busy machine only the processor time shows how much the daemon did for other clients first."""
 
     start: float
     seconds: float
@@ -26,7 +26,7 @@ class Sample(NamedTuple):
 
 
 class Caller:
-    """Makes calls one after the other, and measures the time of each."""
+    """A client that makes calls one after the other, and measures the time of each."""
 
     def __init__(self, path: str, name: str, process: int) -> None:
         self.path = path
@@ -49,7 +49,7 @@ class Caller:
         self.socket.close()
 
     def call(self, method: str, **params: object) -> dict:
-        """Returns the result of a call. A refusal is a fault."""
+        """Returns the result of a call. Raises `RefusedCall` if the daemon refuses it."""
         work, start = self.work(), time.monotonic()
         self.socket.sendall(json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode() + b"\n")
         line = self.answers.readline()
@@ -76,7 +76,7 @@ class Work(NamedTuple):
 
 
 def be_good_client(path: str, process: int, user: int | None, rate: float, is_over: multiprocessing.synchronize.Event) -> Work:
-    """Tracks events with ids at a rate, over connections that it renews."""
+    """Tracks events with ids, at a rate in events per second, and reconnects now and then."""
     client, acknowledged = Caller(become(user, path), "good", process), []
     # Neighbours use the ids of the good client if they are other users, who have other namespaces.
     prefix = "own" if user is None else "good"
@@ -97,7 +97,7 @@ def be_good_client(path: str, process: int, user: int | None, rate: float, is_ov
 
 
 def be_operator(path: str, process: int, dispatcher: str, is_over: multiprocessing.synchronize.Event) -> Work:
-    """Looks at the daemon, and pauses and resumes a dispatcher, over a fresh connection each time."""
+    """Reads the status and the clients, and pauses and resumes a dispatcher, repeatedly and over a new connection each time."""
     operator = Caller(path, "operator", process)
     try:
         while not is_over.wait(OPERATOR_PAUSE):

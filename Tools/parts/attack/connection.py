@@ -12,13 +12,13 @@ import time
 
 from lines import FORBIDDEN, call
 
-# Longer than the daemon takes for anything, also on a busy machine.
+# The seconds to wait for the daemon, which is longer than any answer takes, even on a busy machine.
 PATIENCE = 60.0
 LAST = "last"
 LAST_ANSWER = b'{"jsonrpc":"2.0","id":"last"'
 METHOD = re.compile(rb'\{"jsonrpc":"2\.0","id":"m:([a-z_.]+)","(result|error)')
 ERROR = re.compile(rb'\{"jsonrpc":"2\.0","id":(null|1|"m:[a-z_.]+"),"error"')
-# The longest answer to a call that only has long names.
+# The longest error, in bytes, for a call with long names.
 MOST_OF_AN_ERROR = 16_384
 MOST_AT_ONCE = 1 << 18
 
@@ -49,7 +49,7 @@ class Connection:
         self.socket.close()
 
     def talk(self, payload: bytes) -> None:
-        """Sends lines and reads the answers, until the daemon answers a last call and the awaited ones, or closes the connection."""
+        """Sends lines, and a last call after them. Reads until the last call and the awaited methods are answered, or the connection ends."""
         self.has_last = False
         self.exchange(payload + call("ping", LAST), PATIENCE)
         if self.is_refused:
@@ -61,7 +61,7 @@ class Connection:
         return self.is_closed or self.has_last and not self.awaited
 
     def exchange(self, payload: bytes, seconds: float) -> None:
-        """Sends bytes and reads answers for some time, or until the last answer."""
+        """Sends bytes and reads answers for a number of seconds, or until the last answer."""
         unsent, end = memoryview(payload), time.monotonic() + seconds
         poll = select.poll()
         while not self.is_done():
@@ -119,12 +119,12 @@ class Connection:
                 self.faults.append(f"{method} was not refused: {line[:300]!r}")
 
     def shut(self) -> None:
-        """Closes the direction to the daemon."""
+        """Closes the sending direction."""
         with contextlib.suppress(OSError):
             self.socket.shutdown(socket.SHUT_WR)
 
     def has_arrived(self, seconds: float) -> bool:
-        """Returns true if the daemon has answered or closed the connection, or reads all bytes that were sent within some time."""
+        """Returns true if the daemon answers, closes the connection, or reads all sent bytes within a number of seconds."""
         end = time.monotonic() + seconds
         while not (self.lines or self.is_closed) and self.unread() > 0 and time.monotonic() < end:
             time.sleep(0.002)
@@ -133,5 +133,5 @@ class Connection:
         return bool(self.lines) or self.is_closed or self.unread() == 0
 
     def unread(self) -> int:
-        """Returns the size of what the daemon has not read yet, with the kernel's overhead."""
+        """Returns the number of bytes that the daemon has not read yet, with the kernel's overhead."""
         return struct.unpack("i", fcntl.ioctl(self.socket, termios.TIOCOUTQ, b"\0\0\0\0"))[0]

@@ -11,11 +11,11 @@ from bystanders import Work, be_good_client, be_operator
 from connection import PATIENCE
 from neighbour import Neighbour, Slice
 
-# The first user of the neighbours.
+# The first user id of the neighbours.
 FIRST_USER = 61_001
-# One user attacks from several processes.
+# The number of attacking processes if there is only one user.
 PROCESSES_OF_ONE = 4
-# The part of the time in which all neighbours use the same kind of attack, one kind after the other.
+# The share of the time in which all neighbours use the same kind of attack, one kind after the other.
 TOGETHER = 0.6
 
 context = multiprocessing.get_context("fork")
@@ -41,7 +41,7 @@ class Part:
         return self.receiver.poll()
 
     def result(self, seconds: float) -> tuple[object, str | None]:
-        """Returns the value, or nothing and the reason why there is none."""
+        """Returns the value and None, or None and the reason if there is no value within a number of seconds."""
         if not self.receiver.poll(seconds):
             self.process.kill()
             return None, f"no result of a process within {seconds:.0f} s"

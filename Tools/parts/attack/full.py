@@ -23,9 +23,9 @@ from times import percentiles, p99
 DESTINATION_RATE = 1_000
 # The good client's events per second.
 GOOD_RATE = 10
-# The quiet time before the flood, as a part of the flood's time.
+# The time of measurement before the flood, as a share of the flood's time.
 QUIET = 0.5
-# The requests of the flood that wait for their answers, and the events of each.
+# The unanswered requests of the flood, and the events of each request.
 WINDOW, EVENTS = 8, 50
 MOST_EVENTS = 100_000
 
@@ -37,7 +37,7 @@ class Flood(NamedTuple):
 
 
 def run(program: pathlib.Path, folder: pathlib.Path, seconds: float, durability: str) -> list[str]:
-    """Measures and reports. Returns the faults."""
+    """Measures the other user's answers before and during the flood, and prints the result. Returns the faults."""
     port = start_destination()
     target = Target(program, folder, 1)
     target.configuration.write_text(json.dumps(settings(port, durability)))
@@ -86,7 +86,7 @@ def settings(port: int, durability: str) -> dict:
 
 
 class Destination(http.server.BaseHTTPRequestHandler):
-    """Takes the events at the destination's rate."""
+    """An HTTP server that accepts events at the destination's rate."""
 
     protocol_version = "HTTP/1.1"
     free_at = 0.0
@@ -115,7 +115,7 @@ def start_destination() -> int:
 
 
 def track(path: str, process: int, is_over) -> tuple[list[Sample], list[str]]:
-    """Tracks events at a rate, one after the other. Returns the times of the answers, and the refusals."""
+    """Tracks events at the good client's rate, one after the other. Returns the times of the answers, and the refusals."""
     client, refusals = Caller(become(GOOD_USER, path), "good", process), []
     client.samples.clear()
     while not is_over.wait(1 / GOOD_RATE):
@@ -127,7 +127,7 @@ def track(path: str, process: int, is_over) -> tuple[list[Sample], list[str]]:
 
 
 def fill(path: str, is_full, is_over) -> Flood:
-    """Sends events as fast as the daemon answers, whether it accepts them or not."""
+    """Sends events as fast as the daemon answers, even while it refuses them."""
     os.nice(NICENESS)
     link = socket.socket(socket.AF_UNIX)
     link.connect(become(FIRST_USER, path))

@@ -7,7 +7,7 @@ from collections.abc import Callable
 MEBIBYTE = 1 << 20
 # Line feeds, escape sequences of terminals, a change of direction, and half of a surrogate pair.
 CONTROL = ["\0", "\n", "\r\n", "\t", "\x1b[2J", "\x1b]0;owned\x07", "\x7f", "\x85", "\u202e", "\u2028", "\ud800", "../", "$(id)"]
-# The user of the good client.
+# The user id of the good client.
 GOOD_USER = 61_000
 ACCENTS = "\u0301\u0323\u0308\u0334"
 # The calls that the neighbours have no right to make.
@@ -70,7 +70,7 @@ def wrong(chance: random.Random) -> dict:
 
 
 def each_method(chance: random.Random, methods: list[str]) -> bytes:
-    """Returns a call of each method with valid parameters, and one with wrong ones. The id of a call names its method."""
+    """Returns two calls of each method: one with valid parameters, and one with wrong parameters. The id of a call names its method."""
     valid = parameters(chance)
     calls = [
         call(method, f"m:{method}", **params) for method in methods for params in (valid.get(method, {}), wrong(chance))
@@ -86,7 +86,7 @@ def flood(chance: random.Random, methods: list[str]) -> bytes:
 
 
 def tracks(chance: random.Random) -> bytes:
-    """Returns many events, some of which wait for a worker that never comes."""
+    """Returns calls that track many events, some of them for a dispatcher without workers."""
     many = [event(chance, chance.choice(["flood", "decoy"])) for _ in range(50)]
     return call("track_many", events=many) * 3 + b"".join(call("track", **event) for event in many)
 
@@ -109,7 +109,7 @@ def batches(chance: random.Random) -> bytes:
 
 
 def deep_lines(chance: random.Random) -> bytes:
-    """Returns lines with more levels than are allowed, open and closed."""
+    """Returns lines nested more deeply than allowed, with and without the closing brackets."""
     depth = chance.choice([63, 65, 1_000, 400_000])
     nested = b'{"jsonrpc":"2.0","id":1,"method":"track","params":{"event":"flood","data":{"x":' + b"[" * depth
     return nested + b"]" * depth + b"}}}\n" + nested + b"\n"
@@ -190,7 +190,7 @@ def random_bytes(chance: random.Random) -> bytes:
 
 
 def namespaces(chance: random.Random) -> bytes:
-    """Returns the ids of the good client, under the names that might be its namespace (Behaviour X5)."""
+    """Returns events with the ids of the good client, in namespaces that could be its own (Behaviour X5)."""
     name = chance.choice(["good", f"uid:{GOOD_USER}", f"uid:{GOOD_USER}/good", "*", "", f"n{chance.randint(0, 10_000)}"])
     first = chance.randint(1, 400)
     lines = [call("hello", client={"name": "good"}, namespace=name)] if chance.random() < 0.8 else []
@@ -199,7 +199,7 @@ def namespaces(chance: random.Random) -> bytes:
 
 
 def barriers(chance: random.Random) -> bytes:
-    """Returns barriers before the decoy, some of which stay when the client has disconnected."""
+    """Returns calls that register barriers for the decoy, some of which stay after the client has disconnected."""
     lines = []
     for _ in range(40):
         name = f"enemy-{chance.randint(0, 60)}"
@@ -212,7 +212,7 @@ def barriers(chance: random.Random) -> bytes:
 
 
 def boards(chance: random.Random) -> bytes:
-    """Returns boards that never answer, activations of them, barriers in a circle, and activations that wait for a server."""
+    """Returns calls that serve boards without answers, activate them, form a cycle of barriers, and activate boards without a server."""
     lines = []
     for _ in range(15):
         one, other = (f"b{chance.randint(0, 20)}" for _ in range(2))
@@ -225,7 +225,7 @@ def boards(chance: random.Random) -> bytes:
 
 
 def flushes(chance: random.Random) -> bytes:
-    """Returns flushes that cannot end, more of them than a user may have."""
+    """Returns more flushes than a user may have. None of them can end before its timeout or cancellation."""
     lines = [call("track", **event(chance, "decoy"))]
     for number in range(100):
         ends = chance.choice([1, 500, 2_000])
@@ -241,7 +241,7 @@ def traces(chance: random.Random) -> bytes:
 
 
 def watches(chance: random.Random) -> bytes:
-    """Returns watches of everything, more of them than are allowed, beside changes that each of them reports."""
+    """Returns more watches of all topics than are allowed, and changes that each watch reports."""
     change = call("dispatcher.pause", id="decoy") + call("dispatcher.resume", id="decoy") + call("track", **event(chance))
     return (call("watch") + change) * 20 + call("unwatch", watch="none")
 
@@ -257,7 +257,7 @@ def purges(_: random.Random) -> bytes:
     return call("queue.purge", dispatcher="decoy") + call("dead_letters.purge", dispatcher="decoy")
 
 
-# The attacks that consist of lines. An attack on methods also needs their names.
+# The attacks that send lines. Those that call each method also need the list of methods.
 LINES: dict[str, Callable[[random.Random], bytes]] = {
     "tracks": tracks, "notifications": notifications, "tiny lines": tiny_lines, "batches": batches, "deep lines": deep_lines,
     "control characters": control_characters, "long names": long_names, "long numbers": long_numbers, "accents": accents,

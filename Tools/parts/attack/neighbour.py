@@ -12,20 +12,20 @@ from typing import NamedTuple
 from connection import LAST, PATIENCE, Connection, Refused
 from lines import LINES, METHODS, call
 
-# Connections that stay open for some time: without a whole line, or without reading. The daemon closes those that do not read.
+# The seconds for which a connection with half a line, or one that does not read, stays open. The daemon may close it earlier.
 HELD_SECONDS = 3.0
 MOST_HELD = 6
-# An attack that gets no connection, or that the daemon has not noticed, tries again after this time.
+# The seconds after which an attack that did not reach the daemon is repeated.
 PAUSE = 0.02
-# More than the daemon accepts from one user.
+# This is more than the daemon accepts from one user.
 MANY_CONNECTIONS = 80
-# Neighbours leave the processors to the others: the daemon is under test, not the kernel's scheduler.
+# Neighbours run at low priority, since the test is of the daemon and not of the kernel's scheduler.
 NICENESS = 10
 CUT = "cut "
 
 
 class Slice(NamedTuple):
-    """A part of the attack, in seconds of the monotonic clock. All neighbours use one kind of attack, or any kind if it is None."""
+    """A part of the attack, from `start` to `end` on the monotonic clock. All neighbours use one kind of attack, or any kind if `kind` is None."""
 
     kind: str | None
     start: float
@@ -38,14 +38,14 @@ class Neighbour:
         self.user = user
         self.chance = chance
         self.methods = methods
-        # The visits that reached the daemon, by way, and the answers by method.
+        # The numbers of attacks that reached the daemon, by way of attack, and of answers, by method.
         self.counts: collections.Counter[str] = collections.Counter()
         self.answered: collections.Counter[str] = collections.Counter()
         self.faults: list[str] = []
         self.held: collections.deque[tuple[float, Connection]] = collections.deque()
 
     def run(self, slices: list[Slice]) -> tuple[dict[str, int], dict[str, int], list[str]]:
-        """Plays all slices. Returns the counts of visits and of answers, and the faults."""
+        """Attacks during all slices. Returns the counts of attacks and of answers, and the faults."""
         os.nice(NICENESS)
         self.path = become(self.user, self.path)
         self.kinds = [part.kind for part in slices if part.kind]
@@ -102,8 +102,8 @@ class Neighbour:
 
 
 def become(user: int | None, path: str) -> str:
-    """Makes the process one of a user; None leaves it as it is. Returns the path of the socket for this user, who may have no access
-    to the directories above it."""
+    """Changes the user of the process, unless `user` is None. Returns a path of the socket relative to its directory, since the user may
+    have no access to the directories above."""
     os.chdir(os.path.dirname(path))
     if user is not None:
         os.setgroups([])
@@ -116,7 +116,7 @@ def become(user: int | None, path: str) -> str:
 
 
 def send_whole(neighbour: Neighbour, connection: Connection, kind: str) -> bool:
-    """Sends all lines, and reads the answers until the last. Then the client disconnects, whatever it still waits for."""
+    """Sends all lines, and reads the answers until the last. The client then disconnects, even with open flushes or activations."""
     if kind == "each method":
         connection.awaited = set(neighbour.methods)
     connection.talk(neighbour.payload(kind))
@@ -131,7 +131,7 @@ def send_part(neighbour: Neighbour, connection: Connection, kind: str) -> bool:
 
 
 def half_close(neighbour: Neighbour, connection: Connection) -> bool:
-    """Sends lines, closes its own direction, and reads the answers for a while."""
+    """Sends lines, closes the sending direction, and reads the answers for a while."""
     connection.exchange(neighbour.any_payload(), 0.05)
     connection.shut()
     connection.exchange(b"", 0.3)
@@ -151,7 +151,7 @@ def half_lines(neighbour: Neighbour, connection: Connection) -> bool:
 
 
 def read_slowly(neighbour: Neighbour, connection: Connection) -> bool:
-    """Requests long answers and reads none, until the daemon reads no further, and keeps the connection open."""
+    """Requests long answers and reads none until the daemon stops reading. The connection stays open."""
     line = neighbour.chance.choice([call("rpc.discover"), call("watch") + call("status"), call("metrics")])
     unsent, end = memoryview(line * (300_000 // len(line))), time.monotonic() + 0.3
     while unsent and time.monotonic() < end:
@@ -184,7 +184,7 @@ def send_descriptors(neighbour: Neighbour, connection: Connection) -> bool:
 
 
 def come_and_go(neighbour: Neighbour, connection: Connection) -> bool:
-    """Connects and disconnects many times, mostly without a word."""
+    """Connects and disconnects many times, mostly without sending anything."""
     for _ in range(40):
         other = Connection(neighbour.path)
         if neighbour.chance.random() < 0.3:
@@ -215,7 +215,7 @@ CONNECTIONS: dict[str, Callable[[Neighbour, Connection], bool]] = {
     "half-closed": half_close, "half lines": half_lines, "slow readers": read_slowly, "out-of-band bytes": send_out_of_band,
     "descriptors": send_descriptors, "come and go": come_and_go, "connections": connect_up_to_the_limit,
 }  # fmt: skip
-# The ways of each kind of attack: an attack that consists of lines also breaks off in the middle of them.
+# The ways of each kind of attack. An attack that sends lines is made in two ways: with all lines, or cut in the middle.
 WAYS = {kind: [kind, CUT + kind] for kind in [*METHODS, *LINES]} | {kind: [kind] for kind in CONNECTIONS}
 
 

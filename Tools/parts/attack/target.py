@@ -40,13 +40,13 @@ class Target(Subject):
 
 
 def settings(folder: pathlib.Path, users: int) -> dict:
-    """Returns settings in which the neighbours may do everything but read events and change settings."""
+    """Returns settings that grant the neighbours all rights except to read events and to change settings."""
     neighbours = {"uids": list(range(FIRST_USER, FIRST_USER + users))}
     return {
         "durability": "normal",
         "limits": LIMITS,
         "access": {"observe": neighbours, "control": neighbours, "serve": neighbours},
-        # With these limits the memory for ids and traces is soon as large as it gets.
+        # With these limits the memory for ids and traces soon reaches its maximum.
         "store": {"dedupe_ids": 10_000},
         "trace": {"remember": 1_000},
         "dispatchers": {
@@ -65,7 +65,7 @@ def named(event: str) -> dict:
 
 
 def most_mebibytes(quiet: float) -> float:
-    """Returns the limit of the daemon's memory: what it used before, and the account of each connection (Behaviour X2)."""
+    """Returns the limit of the daemon's memory in MiB: its memory before the attack, and the maximum of each connection (Behaviour X2)."""
     account = LIMITS["max_line_bytes"] + LIMITS["max_unanswered_bytes"] + LIMITS["max_output_bytes"]
     return quiet + LIMITS["max_connections"] * account / (1 << 20)
 
@@ -80,7 +80,7 @@ def expect_soon(name: str, look: Callable[[], float], most: float) -> None:
 
 
 def expect_delivered(archive: pathlib.Path, acknowledged: list[int], is_root: bool) -> None:
-    """Waits until the file has the good client's events. Checks that each is there once and in order, and no other."""
+    """Waits until the file has exactly the acknowledged events of the good client, each once and in order."""
     deadline = time.monotonic() + PATIENCE
     while (delivered := good_numbers(archive, is_root)) != acknowledged:
         if time.monotonic() > deadline or len(delivered) > len(acknowledged):
@@ -93,7 +93,7 @@ def expect_delivered(archive: pathlib.Path, acknowledged: list[int], is_root: bo
 
 
 def good_numbers(archive: pathlib.Path, is_root: bool) -> list[int]:
-    """Returns the numbers of the good client's events in the file. Neighbours use its ids, but cannot use its user (Behaviour P2)."""
+    """Returns the numbers of the good client's events in the file. Neighbours copy its ids, but cannot send as its user (Behaviour P2)."""
     if not archive.exists():
         return []
     events = [json.loads(line) for line in archive.read_bytes().split(b"\n")[:-1]]

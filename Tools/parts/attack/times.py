@@ -1,18 +1,18 @@
-"""The times of a bystander's calls: quiet and attacked, and their comparison."""
+"""The times of a bystander's calls before and during the attack, and their comparison."""
 
 from collections.abc import Sequence
 
 from bystanders import Sample
 from neighbour import Slice
 
-# The largest p99 of the daemon's work before an answer, in plain lines of a mebibyte for each hostile user. The users share a turn,
-# and a turn may be exceeded by a line.
+# The largest p99 of the daemon's processor time before an answer. The unit is the time for a plain line of a mebibyte, for each
+# hostile user: users share a turn of the event loop, and a line may exceed the turn.
 MOST_LINES = 150
-# The largest p99 in seconds: a multiple of the quiet one, and of the work. On a busy machine the quiet one may be small by chance.
+# The largest p99 is the largest of three: a multiple of the p99 before the attack, a multiple of the work, and FLOOR in seconds.
 MOST_RATIO = 50
 MOST_OF_WORK = 10
 FLOOR = 1.0
-# No single answer may take longer.
+# The largest time of a single answer, in seconds.
 LATEST = 30.0
 
 
@@ -46,7 +46,7 @@ class Times:
         self.attacked = [sample for sample in samples if sample.start >= start]
 
     def faults(self, line: float, users: int) -> list[str]:
-        """Returns what was too late. `line` is the daemon's work for a plain line of a mebibyte, in seconds."""
+        """Returns the times over their limits. `line` is the daemon's processor time for a plain line of a mebibyte, in seconds."""
         if not self.quiet or not self.attacked:
             return [f"{self.name} made {len(self.quiet)} calls before the attack and {len(self.attacked)} during it"]
         most_work = MOST_LINES * line * users

@@ -38,7 +38,7 @@ def messages(count: int, ids: bool) -> Iterator[bytes]:
 
 
 def store(daemon: Headgate, count: int, ids: bool = False, source: Iterator[bytes] | None = None) -> int:
-    """Stores `count` events, from messages of the caller's own if there are any. Returns the size of one as JSON, in bytes."""
+    """Stores `count` events, from the messages of `source` if given. Returns the size of one as JSON, in bytes."""
     answers = daemon.connection.makefile("rb")
     waiting = 0
     for message in source or messages(count, ids):
@@ -67,13 +67,13 @@ def deliver(daemon: Headgate) -> tuple[float, float]:
     flushed = daemon.call("flush", {"wait": True, "timeout_ms": 0})["dispatchers"]["collect"]
     seconds, cpu = time.monotonic() - start, daemon.cpu_seconds() - cpu
     if flushed["left"] or flushed["failed"]:
-        raise BenchmarkError(f"not all was delivered: {flushed}")
+        raise BenchmarkError(f"some events were not delivered: {flushed}")
     return seconds, cpu
 
 
 @dataclasses.dataclass(frozen=True)
 class Delivery:
-    """The results of one run, and of the ideal sender that ran after it. Its figures are None if there is no such sender."""
+    """The results of one run, and of the ideal sender that ran after it. The figures `alone_…` are None if there is no such sender."""
 
     rate: float
     cpu_us: float
@@ -130,7 +130,7 @@ def print_cells(name: str, cells: list[str]) -> None:
 
 
 def measure(arguments: argparse.Namespace, name: str, dispatcher: dict, sink: Sink | None) -> Delivery:
-    """Delivers once from new data. Then an ideal sender sends as many events of the same size."""
+    """Delivers all events once, from a new data directory. Then an ideal sender sends as many events of the same size."""
     # Write back the data of earlier runs now, so that it does not happen during this one.
     os.sync()
     daemon = Headgate(arguments.disk, arguments.headgated, delivering=False, dispatcher=dispatcher)
@@ -181,12 +181,12 @@ def measure_backlog(arguments: argparse.Namespace, ids: bool) -> None:
         peak = daemon.peak_mebibytes()
         pending = daemon.call("dispatcher.list", {})["dispatchers"][0]["pending"]
         if pending < arguments.backlog:
-            raise BenchmarkError(f"{pending} events wait instead of {arguments.backlog}")
+            raise BenchmarkError(f"{pending} events are pending instead of {arguments.backlog}")
         begun = seconds_until_first(daemon)
     size = arguments.backlog * event_bytes / 1e9
     print(f"\nA backlog of {arguments.backlog:,} events{' with ids' if ids else ''} ({size:.1f} GB of JSON):")
     print(f"  ready {seconds * 1000:.0f} ms after its start (an empty one: {first * 1000:.0f} ms),", end=" ")
-    print(f"the first event delivered {begun * 1000:.0f} ms after the way was opened;")
+    print(f"the first event delivered {begun * 1000:.0f} ms after the dispatcher was resumed;")
     print(f"  peak memory {filled:.0f} MiB while it was stored, {peak:.0f} MiB after the start.")
     verdict = "met" if seconds < TARGET_START_SECONDS and max(filled, peak) < TARGET_MEBIBYTES else "missed"
     print(f"  target: under {TARGET_START_SECONDS:g} s and {TARGET_MEBIBYTES} MiB: {verdict}")
@@ -214,11 +214,11 @@ def seconds_until_first(daemon: Headgate) -> float:
 
 def read_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="Tools/bench deliver", description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="one pair of 20 000 events, a backlog of 100 000: does it work at all")
+    parser.add_argument("--quick", action="store_true", help="a short test run: one pair of 20 000 events, a backlog of 100 000")
     parser.add_argument("--pairs", type=int, help="pairs of runs for each row (5)")
     parser.add_argument("--events", type=int, help="events of each run (1 000 000)")
-    parser.add_argument("--only", default="", help="only rows whose names begin so, like kafka")
-    parser.add_argument("--backlog", type=int, help="events of the backlog (10 000 000); 0: leave it out")
+    parser.add_argument("--only", default="", help="only rows whose names begin with this text, such as kafka")
+    parser.add_argument("--backlog", type=int, help="events of the backlog (10 000 000), or 0 for no backlog")
     parser.add_argument("--json", type=pathlib.Path, help="also write the figures of the rows to this file")
     parser.add_argument("--headgated", type=pathlib.Path, help="a built daemon ($HEADGATED; else a release build)")
     parser.add_argument("--disk", type=pathlib.Path, help="where the daemon keeps its data (.build/bench)")
@@ -233,7 +233,7 @@ def read_arguments() -> argparse.Namespace:
 
 
 def run_windows(arguments: argparse.Namespace, rows: list[Row], name: str, sink: KafkaSink | NATSSink) -> None:
-    """Appends a row for each of some numbers of batches in flight, and of events in a batch."""
+    """Appends a row for each combination of batches in flight and events in a batch."""
     for batches, limit in [(1, 1000), (8, 1000), (1, 10_000)]:
         run_pairs(arguments, rows, f"{name}, {batches} × {limit}", {**sink.dispatcher(limit), "in_flight": batches}, sink)
 

@@ -15,7 +15,7 @@ import time
 from machine import ROOT, build_c, find_program, real_disk, run
 from servers import BenchmarkError, Headgate
 
-# The most expensive input: tiny lines, each answered; long lines; calls with long answers; many calls in one line.
+# The most expensive kinds of input: tiny lines, each answered; long lines; calls with long answers; many calls in one line.
 CALL = b'{"jsonrpc":"2.0","id":1,"method":"%s"}'
 GARBAGE = {
     "2-byte lines": b"x\n",
@@ -24,7 +24,7 @@ GARBAGE = {
     "1000 pings a line": b"[" + b",".join([CALL % b"ping"] * 1000) + b"]\n",
 }
 MAKERS = [1, 3]
-# The usual durability, and memory, where the daemon never waits for a disk, so that garbage directly costs throughput.
+# The default durability, and `memory`: the daemon then never waits for a disk, so that garbage directly costs throughput.
 DURABILITIES = ["full", "memory"]
 PIECE = 1 << 16
 
@@ -48,7 +48,7 @@ def make_garbage(path: str, line: bytes) -> None:
 
 @contextlib.contextmanager
 def garbage(server: Headgate, kind: str, makers: int):
-    """Processes that send one kind of garbage."""
+    """Runs processes that send one kind of garbage, as a context manager."""
     command = [sys.executable, __file__, "--make", kind, str(server.socket_path)]
     processes = [subprocess.Popen(command) for _ in range(makers)]
     try:
@@ -77,7 +77,8 @@ def rate(loadgen: pathlib.Path, server: Headgate, seconds: float) -> tuple[float
 
 @dataclasses.dataclass
 class Pair:
-    """Measures the client alone, and then next to the garbage, on one daemon."""
+    """The results of one daemon: the events per second of the client alone, the processors used for them, and the share of that rate
+    that the client keeps while others send garbage."""
 
     alone: float
     load: float
@@ -85,11 +86,11 @@ class Pair:
 
 
 def measure(loadgen: pathlib.Path, arguments: argparse.Namespace, durability: str, kind: str, makers: int) -> Pair:
-    # A daemon for each pair: it still reads input of earlier senders, which would affect the next measurement.
+    # Each pair has its own daemon. A used daemon would still read the input of earlier senders.
     with Headgate(arguments.disk, arguments.headgated, delivering=False, durability=durability) as server:
         alone, load = rate(loadgen, server, arguments.seconds)
         if alone == 0:
-            raise BenchmarkError("nothing was acknowledged to a client that was alone: the machine is too busy")
+            raise BenchmarkError("the client alone got no acknowledgement: the machine is too busy")
         with garbage(server, kind, makers):
             beside, _ = rate(loadgen, server, arguments.seconds)
     return Pair(alone, load, beside / alone)

@@ -36,7 +36,7 @@ def generate(loadgen: pathlib.Path, server: Server, load: Load, seconds: float) 
 
 
 def measure(loadgen: pathlib.Path, server: Server, load: Load, seconds: float) -> Run:
-    """Runs once on new data, and compares the result with the number of events that the server reports as stored."""
+    """Loads a server once with a new data directory. The acknowledged events must be as many as the server reports stored."""
     # Write back the data of earlier runs now, so that it does not happen during this one.
     os.sync()
     with server:
@@ -85,27 +85,27 @@ def figures_of(row: Row) -> dict:
 def print_conditions(arguments: argparse.Namespace, loads: list[Load]) -> None:
     except_delivering = " except where it says delivering" if any(load.delivering for load in loads) else ""
     pairs = "pair" if arguments.pairs == 1 else "pairs"
-    print("connections × unanswered requests on each, of so many events where there are several;", end=" ")
+    print("connections × unanswered requests on each (× events in a request, if several);", end=" ")
     print(f"medians of {arguments.pairs} {pairs} of {arguments.seconds:g} s;")
     print(f"track requests of {SIZE} bytes, or XADD of the same event objects to Redis, over a Unix socket.")
     encryption = "store.encryption, " if arguments.encrypted else ""
-    print(f"Headgate: {encryption}durability full, or normal where it says so, its dispatcher paused{except_delivering}.")
+    print(f"Headgate: {encryption}durability full, or normal in the rows that say so, its dispatcher paused{except_delivering}.")
     if arguments.beside:
         print(f"Peer: {arguments.beside}, with the same settings" + (" without encryption." if arguments.encrypted else "."))
     else:
-        print(f"Redis: appendfsync always, beside normal everysec; no rewrite. {first_line('redis-server', '--version')}")
+        print(f"Redis: appendfsync always, or everysec in the rows with normal; no rewrite. {first_line('redis-server', '--version')}")
     print(f"{os.cpu_count()} CPUs for servers and generator; data of both in {arguments.disk}.\n")
 
 
 def read_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="Tools/bench ingest", description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="one pair of 0.5 s each: does it work at all")
+    parser.add_argument("--quick", action="store_true", help="a short test run: one pair of 0.5 s for each load")
     parser.add_argument("--pairs", type=int, help="pairs of runs for each load (5)")
     parser.add_argument("--seconds", type=float, help="measured time of each run (2)")
-    parser.add_argument("--delivering", action="store_true", help="one row more: 4 × 64 while the file dispatcher runs")
-    parser.add_argument("--encrypted", action="store_true", help="Headgate with store.encryption (the daemon of --beside without)")
-    parser.add_argument("--beside", type=pathlib.Path, help="another built daemon in the place of Redis")
-    parser.add_argument("--only", help="only the loads whose names begin so, like '4 × 64'")
+    parser.add_argument("--delivering", action="store_true", help="an additional row: 4 × 64 while the file dispatcher delivers")
+    parser.add_argument("--encrypted", action="store_true", help="switch on store.encryption, except for the daemon of --beside")
+    parser.add_argument("--beside", type=pathlib.Path, help="compare with this other headgated instead of Redis")
+    parser.add_argument("--only", help="only the loads whose names begin with this text, such as '4 × 64'")
     parser.add_argument("--json", type=pathlib.Path, help="also write the figures to this file, for Tools/bench plot")
     parser.add_argument("--headgated", type=pathlib.Path, help="a built daemon ($HEADGATED; else a release build)")
     parser.add_argument("--disk", type=pathlib.Path, help="where both servers keep their data (.build/bench)")

@@ -1,4 +1,4 @@
-"""Measures the events per second from a socket over the disk to an HTTP collector, compared with syslog-ng."""
+"""Measures how many events per second pass from a socket over the disk to an HTTP collector, compared with syslog-ng."""
 
 import argparse
 import os
@@ -73,7 +73,7 @@ def wait_for(delivered: Callable[[], int], count: int) -> None:
     deadline = time.monotonic() + PATIENCE_SECONDS
     while delivered() < count:
         if time.monotonic() > deadline:
-            raise BenchmarkError(f"{delivered()} events are there instead of {count}")
+            raise BenchmarkError(f"{delivered()} events were delivered instead of {count}")
         time.sleep(0.002)
 
 
@@ -112,9 +112,9 @@ def print_runs(name: str, runs: list[dict[str, float]]) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(prog="Tools/bench live", description=__doc__)
     parser.add_argument("--pairs", type=int, default=5, help="pairs of runs (5)")
-    parser.add_argument("--seconds", type=float, default=2, help="how long events come in each run (2)")
+    parser.add_argument("--seconds", type=float, default=2, help="time for which events are sent in each run (2)")
     parser.add_argument("--window", type=int, default=WINDOW, help=f"unanswered requests of each connection ({WINDOW})")
-    parser.add_argument("--compress", choices=("gzip", "zstd"), help="how Headgate compresses bodies of noise (not at all)")
+    parser.add_argument("--compress", choices=("gzip", "zstd"), help="compression of Headgate's bodies, with text that compresses badly (none)")
     parser.add_argument("--headgated", type=pathlib.Path, help="a built daemon ($HEADGATED; else a release build)")
     parser.add_argument("--disk", type=pathlib.Path, help="where the daemon keeps its data (.build/bench)")
     arguments = parser.parse_args()

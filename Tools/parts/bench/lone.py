@@ -31,8 +31,8 @@ def measure(programs: pathlib.Path, headgated: pathlib.Path, disk: pathlib.Path,
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="Tools/bench lone", description=__doc__)
-    parser.add_argument("--runs", type=int, default=5, help="daemons, one after the other (5)")
-    parser.add_argument("--rounds", type=int, default=300, help="events of each (300)")
+    parser.add_argument("--runs", type=int, default=5, help="number of runs, each with a new daemon (5)")
+    parser.add_argument("--rounds", type=int, default=300, help="events of each run (300)")
     parser.add_argument("--headgated", type=pathlib.Path, help="a built daemon ($HEADGATED; else a release build)")
     parser.add_argument("--disk", type=pathlib.Path, help="where the daemon keeps its data (.build/bench)")
     arguments = parser.parse_args()

@@ -14,7 +14,7 @@ class Load:
     window: int
     ids: bool = False
     noise: bool = False
-    """True if a third of each event is random letters, which the log cannot compress."""
+    """True if a third of each event is random text, which the log cannot compress."""
     delivering: bool = False
     events: int = 1
     """The events in each request. Several events are a `track_many`, or a transaction."""

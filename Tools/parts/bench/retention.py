@@ -1,4 +1,4 @@
-"""Measures what an erasure costs the clients beside it, and how quickly a dispatcher is rewound and delivers again (Behaviour E2, R3)."""
+"""Measures how much an erasure delays other clients, and how fast a dispatcher is rewound and delivers again (Behaviour E2, R3)."""
 
 import argparse
 import os
@@ -31,7 +31,7 @@ def verdict(is_met: bool) -> str:
 
 
 def messages_with_hits(count: int) -> Iterator[bytes]:
-    """Yields messages that store `count` events, of which `HITS`, spread over all, are to be erased."""
+    """Yields messages that store `count` events. `HITS` of them, spread evenly, match the rule of the erasure."""
     total = count // EVENTS_A_MESSAGE
     for index, message in enumerate(messages(count, ids=False)):
         hits = (index + 1) * HITS // total - index * HITS // total
@@ -85,7 +85,7 @@ def measure_rewind(arguments: argparse.Namespace, sink: CountingSink) -> dict:
     dispatcher = http_dispatcher(sink, BATCH)
     with Headgate(arguments.disk, arguments.headgated, delivering=False, dispatcher=dispatcher, retaining=True) as daemon:
         daemon.connection.settimeout(3600)
-        # The daemon has used all its code once before its memory is measured.
+        # A first delivery loads all code of the daemon before its memory is measured.
         store(daemon, EVENTS_A_MESSAGE)
         deliver(daemon)
         pause(daemon)
@@ -138,7 +138,7 @@ def span(values: list[float], form: str = ",.0f") -> str:
 
 def read_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="Tools/bench retention", description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="20 000 events and one pair: does it work at all")
+    parser.add_argument("--quick", action="store_true", help="a short test run: 20 000 events and one pair")
     parser.add_argument("--events", type=int, help="stored or retained events, a multiple of 500 (1 000 000)")
     parser.add_argument("--pairs", type=int, help="runs of the load before the erasure, and rewinds (3)")
     parser.add_argument("--seconds", type=float, help="measured time of each run of the load (2)")

@@ -46,7 +46,7 @@ QUICK = {"dispatchers": [1, 50], "stored": [0, 100_000], "connections": [4, 400]
 
 
 class Subject(Headgate):
-    """Returns settings with paused dispatchers, and open barriers before each."""
+    """headgated with paused dispatchers, open barriers for each, and stored events, as many as a point has."""
 
     def __init__(self, disk: pathlib.Path, program: pathlib.Path, durability: str, point: Point) -> None:
         super().__init__(disk, program, delivering=False, durability=durability)
@@ -106,11 +106,11 @@ def measure_curve(arguments: argparse.Namespace, loadgen: pathlib.Path, name: st
 
 def read_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="Tools/bench scale", description=__doc__)
-    parser.add_argument("curves", nargs="*", help=f"of {', '.join(CURVES)}; all of them without one")
-    parser.add_argument("--quick", action="store_true", help="the ends of each curve, once: does it work at all")
-    parser.add_argument("--rounds", type=int, help="how often each point is measured (3)")
+    parser.add_argument("curves", nargs="*", help=f"any of {', '.join(CURVES)} (default: all)")
+    parser.add_argument("--quick", action="store_true", help="a short test run: the ends of each curve, once")
+    parser.add_argument("--rounds", type=int, help="measurements of each point (3)")
     parser.add_argument("--seconds", type=float, help="measured time of each run (1)")
-    parser.add_argument("--durability", default="normal", help="full, normal (default: the disk has no part in it) or memory")
+    parser.add_argument("--durability", default="normal", help="full, memory or normal (default: independent of the disk)")
     parser.add_argument("--json", type=pathlib.Path, help="also write the figures to this file, for Tools/bench plot")
     parser.add_argument("--headgated", type=pathlib.Path, help="a built daemon ($HEADGATED; else a release build)")
     parser.add_argument("--disk", type=pathlib.Path, help="where the data are (.build/bench)")
@@ -128,7 +128,7 @@ def main() -> None:
     arguments.disk = real_disk(arguments.disk or ROOT / ".build/bench")
     loadgen = build_c() / "loadgen"
     print(f"track requests of {SIZE} bytes, {WINDOW} unanswered on each connection, durability {arguments.durability};", end=" ")
-    print(f"medians of {arguments.rounds} × {arguments.seconds:g} s; the ratio is that to the least of a curve.\n")
+    print(f"medians of {arguments.rounds} × {arguments.seconds:g} s; the ratio is to the lowest cost of the curve.\n")
     rows = [row for name in arguments.curves or CURVES for row in measure_curve(arguments, loadgen, name)]
     if arguments.json:
         conditions = f"medians of {arguments.rounds} × {arguments.seconds:g} s, durability {arguments.durability}"

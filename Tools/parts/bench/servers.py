@@ -1,4 +1,4 @@
-"""The two servers that are compared, each started with an empty data directory."""
+"""The servers that the benchmarks compare, each started with an empty data directory."""
 
 import json
 import os
@@ -15,7 +15,7 @@ STOP_SECONDS = 20
 
 
 class BenchmarkError(Exception):
-    """The reason why there is no result, which is printed."""
+    """The benchmark has no result. The text of the error is printed as the reason."""
 
 
 class Server:
@@ -105,7 +105,7 @@ class Server:
         for line in pathlib.Path(f"/proc/{self.process.pid}/status").read_text().splitlines():
             if line.startswith(name):
                 return int(line.split()[1]) / 1024
-        raise BenchmarkError(f"{self.name} has gone")
+        raise BenchmarkError(f"the process of {self.name} has ended")
 
     def command(self) -> list[str]:
         raise NotImplementedError

@@ -1,4 +1,4 @@
-"""The destinations of events, and their own cost."""
+"""The destinations of events, and the processor time that they use."""
 
 import http.client
 import os

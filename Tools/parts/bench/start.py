@@ -78,7 +78,7 @@ def main() -> None:
     disk = real_disk(arguments.disk or ROOT / ".build/bench")
     with Headgate(disk, daemon, delivering=True) as headgate, Redis(disk) as redis:
         pairs = measure(tool, headgate, redis, arguments.rounds)
-    print(f"Medians of {arguments.rounds} calls of each, in turns; an event is stored and synced before the call ends.")
+    print(f"Medians of {arguments.rounds} alternating calls of each; an event is stored and synced before the call ends.")
     print(f"{first_line('redis-cli', '--version')}; {os.cpu_count()} CPUs.\n")
     print_table(pairs)
 

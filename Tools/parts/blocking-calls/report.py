@@ -1,7 +1,7 @@
 """Lists the calls of an event loop that can wait for another process, from traces of strace (`-f -y`).
 
-The loop is whatever thread has waited with epoll and called nothing but that since the last change of hands; what a thread does
-before its first epoll wait belongs to the start, where nobody is held up yet.
+A thread counts as an event loop from its first call of epoll_wait on. Its earlier calls belong to the start of the daemon, when no
+client waits yet.
 """
 import collections
 import re

@@ -74,6 +74,6 @@ def blocks_of(path, name):
         elif line.strip() and mark:
             raise SystemExit(f"{name}:{number - 1}: no block follows the mark")
         elif re.match(r" {4,}(\$ |headgate|headgated|Tools/|\.build/|apt|export )", line):
-            raise SystemExit(f"{name}:{number}: commands belong into a block that says so: ```sh or ```console")
+            raise SystemExit(f"{name}:{number}: a block of commands must begin with ```sh or ```console")
     if block or mark:
         raise SystemExit(f"{name}: ends in the middle of a block, or with a mark")

@@ -19,7 +19,7 @@ class Session:
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=folder, env=environment, start_new_session=True
         )
         os.set_blocking(self._shell.stdout.fileno(), False)
-        # A failing command ends the shell. Its output then goes to the file, and can still be reported.
+        # A failing command ends the shell. The trap then copies the output to descriptor 3, so that it can be reported.
         self._write(f"set -o pipefail; exec 3>&1; trap 'cat {self._output} >&3 2>/dev/null; rm -f {self._output}' EXIT\n")
 
     def run(self, script, patience, is_last_chance=True):
@@ -54,7 +54,7 @@ class Session:
             self._shell.stdin.write(text.encode())
             self._shell.stdin.flush()
         except BrokenPipeError:
-            pass  # the shell has ended, as the next read shows
+            pass  # the shell has ended; the next read handles that
 
     def _read(self, patience):
         """Reads the output until the script or the shell ends."""

@@ -1,4 +1,4 @@
-"""The list of all messages: which sources print them, and in which order one reads them."""
+"""The sources that print messages, grouped by program in reading order."""
 import re
 
 # The families of messages, in reading order: the title, and a pattern of the sources. The first pattern that matches a source is its family.

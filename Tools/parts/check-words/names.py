@@ -13,7 +13,7 @@ def of(source):
 
 
 def words(name):
-    """The words of a name in camel case or snake case."""
+    """Returns the words of a name in camel case or snake case."""
     return " ".join(WORD.findall(name)).lower()
 
 

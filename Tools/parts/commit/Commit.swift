@@ -2,7 +2,7 @@ import Foundation
 import PackagePlugin
 
 /// A build plugin that writes a source file with the commit that a program is built from, for its `--version`. The file
-/// is rewritten only if the commit has changed. Without a repository the file has nil. The repository may belong to
+/// is rewritten only if the commit has changed. Without a repository the commit in the file is nil. The repository may belong to
 /// another user.
 ///
 /// SwiftPM runs this plugin when it plans a build. With a cached plan the file keeps the earlier commit, so packages are built

@@ -14,7 +14,7 @@ if (!document.title.includes("Headgate")) faults.push("the page has no title");
 for (const selector of ["main", "h1", "header", "footer", "nav[aria-label]"]) {
   if (all(selector).length !== 1) faults.push(`there are ${all(selector).length} of ${selector}`);
 }
-if (!all("[role=status]").length) faults.push("nothing is read out when it changes");
+if (!all("[role=status]").length) faults.push("no element announces changes to screen readers");
 let level = 0;
 for (const heading of all("h1, h2, h3, h4")) {
   const own = Number(heading.localName[1]);
@@ -24,31 +24,31 @@ for (const heading of all("h1, h2, h3, h4")) {
 const ids = all("[id]").map((element) => element.id);
 ids.filter((id, place) => ids.indexOf(id) !== place).forEach((id) => faults.push(`two elements are #${id}`));
 for (const element of all("[aria-labelledby]")) {
-  if (!document.getElementById(element.getAttribute("aria-labelledby"))) faults.push(`nothing names ${told(element)}`);
+  if (!document.getElementById(element.getAttribute("aria-labelledby"))) faults.push(`the label of this element does not exist: ${told(element)}`);
 }
 for (const table of all("table")) {
   if (!table.caption) faults.push("a table has no caption");
-  for (const head of table.querySelectorAll("th")) if (!head.scope) faults.push(`a head without scope: ${told(head)}`);
+  for (const head of table.querySelectorAll("th")) if (!head.scope) faults.push(`a heading of a table has no scope: ${told(head)}`);
 }
 for (const list of all("ul, ol")) {
-  for (const item of list.children) if (item.localName !== "li") faults.push(`no item of a list: ${told(item)}`);
+  for (const item of list.children) if (item.localName !== "li") faults.push(`a list contains another element than li: ${told(item)}`);
 }
 
-// Each control has a name, room for a finger or a pointer, and a visible focus.
+// Each control has a name, its place in the order of the tab key, and enough height for a finger.
 for (const element of all("a[href], button, input:not([type=hidden]), summary")) {
   const label = element.getAttribute("aria-label") || element.labels?.[0]?.textContent || element.textContent;
-  if (!label.trim()) faults.push(`it has no name: ${element.outerHTML.slice(0, 80)}`);
-  if (element.tabIndex > 0) faults.push(`it jumps the queue: ${told(element)}`);
+  if (!label.trim()) faults.push(`a control has no name: ${element.outerHTML.slice(0, 80)}`);
+  if (element.tabIndex > 0) faults.push(`a tabindex changes the order of the tab key: ${told(element)}`);
   const box = element.getBoundingClientRect();
   if (isSeen(element) && element.matches("button, nav a, input:not([type=checkbox])") && box.height < 24) {
-    faults.push(`it is only ${box.height} pixels high: ${told(element)}`);
+    faults.push(`a control is only ${box.height} pixels high: ${told(element)}`);
   }
 }
 for (const image of all("img")) if (!image.hasAttribute("alt")) faults.push("an image has no alt");
 for (const picture of all("svg")) {
   const isNamed = picture.getAttribute("role") === "img" && picture.getAttribute("aria-label");
   if (!isNamed && !picture.closest("[aria-hidden=true]") && !picture.parentElement.closest("svg[role=img]")) {
-    faults.push(`a picture says nothing: ${picture.outerHTML.slice(0, 80)}`);
+    faults.push(`a picture has no name: ${picture.outerHTML.slice(0, 80)}`);
   }
 }
 
@@ -86,7 +86,7 @@ while (walker.nextNode()) {
   if (ratio < (isLarge ? 3 : 4.5)) faults.push(`contrast ${ratio.toFixed(2)}: ${told(element)}`);
   if (size < 12) faults.push(`only ${size} pixels: ${told(element)}`);
 }
-if (pairs.size < 2) faults.push("no text was looked at");
+if (pairs.size < 2) faults.push("no text was checked");
 // Graphics have enough contrast (1.4.11).
 const fill = (selector) => document.querySelector(selector) && channels(getComputedStyle(document.querySelector(selector)).fill);
 const bed = fill(".channel .bed");
@@ -97,6 +97,6 @@ const wide = document.documentElement.scrollWidth - document.documentElement.cli
 if (wide > 0) {
   const edge = document.documentElement.clientWidth;
   const culprit = all("main *, header *").find((element) => element.getBoundingClientRect().right > edge + 1 && !element.closest(".sheet"));
-  faults.push(`it is ${wide} pixels too wide: ${culprit ? told(culprit) : "?"}`);
+  faults.push(`the page is ${wide} pixels too wide: ${culprit ? told(culprit) : "?"}`);
 }
 return faults;

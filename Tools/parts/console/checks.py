@@ -1,4 +1,4 @@
-"""Checks of the console's pages in a real browser. The docstring of each check names the rule or the promise."""
+"""Checks of the console's pages in a real browser. The docstring of each check states what must hold, with its rule if there is one."""
 import json
 import pathlib
 import signal
@@ -11,7 +11,7 @@ from scene import Scene
 
 HERE = pathlib.Path(__file__).resolve().parent
 KEPT = HERE / "likeness.json"
-# Fonts, times and figures differ between machines. A page without its style differs by 25 and more.
+# The largest difference from a reference picture. Fonts, times and figures differ between machines. A page without its style differs by 25 and more.
 TOLERANCE = 9.0
 
 PAGES = {
@@ -54,8 +54,8 @@ def signing_in(scene, browser):
     browser.open(scene.url)
     assert browser.url == scene.origin + "/", browser.url
     assert browser.text("h1") == "Overview"
-    eventually("the picture of the flow", lambda: shows(browser, "#event-flow", "archive"))
-    # A link on another site sends no cookie. The refusing page has a link that does.
+    eventually("the diagram of the events", lambda: shows(browser, "#event-flow", "archive"))
+    # A link on another site sends no cookie, so the console refuses the page. That page has a link that works.
     browser.open("data:text/html,<a href='%s/barriers'>there</a>" % scene.origin)
     browser.click("a")
     if "401" in eventually("the page behind a foreign link", lambda: browser.text("h1")):
@@ -74,7 +74,7 @@ def a_client_is_not_read(scene, browser):
         row = next(one for one in scene.ask("client.list")["clients"] if one["stopped"])
         assert row["received"] == 1 and row["stopped"]["reason"] == "unread_answers", row
         assert shows(browser, "#clients", str(row["pid"]))
-    eventually("that it is gone", lambda: not shows(browser, "#clients", "the client does not read its answers"))
+    eventually("a list without that client", lambda: not shows(browser, "#clients", "the client does not read its answers"))
 
 
 def prepare(scene):
@@ -102,8 +102,8 @@ def pages_can_be_used_by_all(scene, browser):
         faults += [f"{name} {look}: {fault}" for fault in browser.run(audit)]
         apart = difference(signature(picture), kept[f"{name} {look}"])
         if apart > TOLERANCE:
-            faults.append(f"{name} {look}: it looks otherwise than it did, by {apart:.1f}")
-        faults += [f"{name} {look}: nobody who listens learns what it is: {node}" for node in nameless(browser)]
+            faults.append(f"{name} {look}: it differs from its reference picture by {apart:.1f}")
+        faults += [f"{name} {look}: a {node} has no name for a screen reader" for node in nameless(browser)]
     assert not faults, "\n".join(faults)
     unstyled = signature(bare(scene, browser))
     assert difference(unstyled, kept["overview 1280 light"]) > TOLERANCE, "a page without its style looks like one with it"
@@ -149,15 +149,15 @@ def nameless(browser):
 FAULTS = {
     "contrast": "document.querySelector('footer p').style.color = '#888'",
     "pixels too wide": "document.querySelector('h1').style.width = '3000px'",
-    "it has no name": "document.querySelector('nav a').textContent = ''",
+    "a control has no name": "document.querySelector('nav a').textContent = ''",
     "skips a level": "document.querySelector('h2').outerHTML = '<h4>x</h4>'",
     "two elements are #main": "document.querySelector('h1').id = 'main'",
-    "a picture says nothing": "document.querySelector('.channel').removeAttribute('aria-label')",
+    "a picture has no name": "document.querySelector('.channel').removeAttribute('aria-label')",
     "an image has no alt": "document.querySelector('img').removeAttribute('alt')",
     "the page has no language": "document.documentElement.lang = ''",
-    "nothing is read out": "document.querySelectorAll('[role=status]').forEach((e) => e.removeAttribute('role'))",
+    "no element announces changes": "document.querySelectorAll('[role=status]').forEach((e) => e.removeAttribute('role'))",
     "a closed gate": "document.querySelector('.channel .closed .plate').style.fill = '#dde'",
-    "jumps the queue": "document.querySelector('nav a').tabIndex = 3",
+    "changes the order of the tab key": "document.querySelector('nav a').tabIndex = 3",
     "there are 2 of h1": "document.querySelector('main').append(document.createElement('h1'))",
     "only 9 pixels": "document.querySelector('.note').style.fontSize = '9px'",
 }
@@ -208,9 +208,9 @@ def a_way_closes_and_opens(scene, browser):
     gate = "return document.querySelector('#event-flow .lane:nth-child(%d) .channel').getAttribute('aria-label')"
     lanes = browser.run("return [...document.querySelectorAll('#event-flow h3 a')].map((a) => a.textContent)")
     web = [name for name in lanes if name in ("web", "archive")].index("web") + 1
-    eventually("the gate down", lambda: "manual closed" in browser.run(gate % web))
+    eventually("a closed gate", lambda: "manual closed" in browser.run(gate % web))
     scene.ask("dispatcher.resume", id="web")
-    eventually("the gate up", lambda: "manual open" in browser.run(gate % web))
+    eventually("an open gate", lambda: "manual open" in browser.run(gate % web))
     assert browser.run("return window.marker") == 1, "the page was loaded again"
 
 
@@ -226,7 +226,7 @@ def an_event_is_traced(scene, browser):
         browser.open(scene.origin + "/event?id=t1")
         return shows(browser, "main", "delivered")
 
-    eventually("its delivery", is_told)
+    eventually("the delivery of the event", is_told)
     for words in ("pending", "ManualBarrier:archive", "kept for the trace", "archive is blocked"):
         assert shows(browser, "main", words), (words, browser.text("main"))
     browser.open(scene.origin + "/event?id=never")
@@ -235,7 +235,7 @@ def an_event_is_traced(scene, browser):
 
 
 def a_rewind_is_previewed(scene, browser):
-    """R2: the console says how many events a rewind means, and from when to when, before anything is sent."""
+    """R2: before a rewind the console shows the number of its events and their first and last times of receipt."""
     before = dispatcher(scene, "web")
     browser.open(scene.origin + "/dispatchers/web")
     browser.type("form[action$='/rewind'] input[name=to]", "-1h")
@@ -245,13 +245,13 @@ def a_rewind_is_previewed(scene, browser):
     assert dispatcher(scene, "web")["rewinds"] == before["rewinds"]
     browser.click("form[action$='/rewind/confirmed'] button")
     eventually("the rewind", lambda: shows(browser, ".done", "events pending again."))
-    eventually("the events again", lambda: dispatcher(scene, "web")["sent"] >= before["sent"] + 4)
+    eventually("the delivery of the rewound events", lambda: dispatcher(scene, "web")["sent"] >= before["sent"] + 4)
     browser.open(scene.origin + "/dispatchers/web/rewind?to=999999")
     assert shows(browser, "main .error", "in the future"), browser.text("main")
 
 
 def the_store_fills(scene, browser):
-    """R1: the store's page shows pending and retained events, and follows them."""
+    """R1: the store's page shows the numbers of pending and retained events, and updates them."""
     browser.open(scene.origin + "/store")
     scene.ask("dispatcher.pause", id="web", reason="the store fills")
     scene.track("s1", "s2")
@@ -267,8 +267,8 @@ def a_dispatcher_fails(scene, browser):
     browser.open(scene.origin + "/dispatchers/web")
     scene.track("f1")
     eventually("the failure", lambda: shows(browser, "#attempts", "HTTP 500"))
-    eventually("why it waits", lambda: shows(browser, "#held", "BackoffBarrier:web"))
-    eventually("the event given up", lambda: dispatcher(scene, "web")["dead"] >= 1)
+    eventually("the BackoffBarrier", lambda: shows(browser, "#held", "BackoffBarrier:web"))
+    eventually("a dead letter", lambda: dispatcher(scene, "web")["dead"] >= 1)
     browser.open(scene.origin + "/problems")
     eventually("the problem", lambda: shows(browser, "#problems", "HTTP 500"))
     browser.open(scene.origin + "/dispatchers/web")
@@ -294,12 +294,12 @@ def forms(scene, browser):
     browser.click("form[action$='/web/purge'] button")
     eventually("the purge", lambda: shows(browser, ".done", "2 events purged."))
     browser.click("form[action$='/requeue'] button")
-    eventually("the dead letter again", lambda: shows(browser, ".done", "1 event requeued."))
+    eventually("the requeued dead letter", lambda: shows(browser, ".done", "1 event requeued."))
     browser.click("form[action$='/resume'] button")
-    eventually("the way open", lambda: shows(browser, ".done", "Resumed."))
+    eventually("the resumed dispatcher", lambda: shows(browser, ".done", "Resumed."))
     browser.type("form[action$='/web/dead-letters/purge'] input[name=confirm]", "web")
     browser.click("form[action$='/web/dead-letters/purge'] button")
-    eventually("the letters gone", lambda: shows(browser, ".done", "dead letters purged."))
+    eventually("the purge of dead letters", lambda: shows(browser, ".done", "dead letters purged."))
     browser.click("form[action$='/flush'] button")
     eventually("the flush", lambda: shows(browser, ".done", "The flush has started."))
 
@@ -313,7 +313,7 @@ def what_was_opened_stays(scene, browser):
     browser.type("form[action$='/pause'] input[name=reason]", "half a wo")
     scene.ask("dispatcher.resume", id="archive")
     scene.ask("dispatcher.pause", id="archive", reason="news")
-    eventually("the news", lambda: shows(browser, "#held", "paused: news"))
+    eventually("the reason of the new pause", lambda: shows(browser, "#held", "paused: news"))
     assert browser.run("return document.querySelector('details').open")
     assert browser.run("return document.activeElement.name + document.activeElement.value") == "reasonhalf a wo"
 
@@ -322,24 +322,24 @@ def daemon_killed(scene, browser):
     """O3: the console keeps running while the daemon is down, shows that, and recovers by itself."""
     browser.open(scene.origin + "/")
     browser.run("window.marker = 2")
-    eventually("a daemon", lambda: shows(browser, "#presence", "ready"))
+    eventually("a ready daemon", lambda: shows(browser, "#presence", "ready"))
     scene.daemon.end(signal.SIGKILL)
-    eventually("its absence", lambda: shows(browser, "#summary", "The daemon has been unreachable since"))
-    assert shows(browser, "#event-flow", "archive"), "how it was last is gone"
+    eventually("the report that the daemon is unreachable", lambda: shows(browser, "#summary", "The daemon has been unreachable since"))
+    assert shows(browser, "#event-flow", "archive"), "the last known state is not shown"
     scene.start_daemon()
-    eventually("its return", lambda: shows(browser, "#presence", "ready"))
-    eventually("no word of its absence", lambda: not shows(browser, "#summary", "unreachable"))
+    eventually("a ready daemon after its restart", lambda: shows(browser, "#presence", "ready"))
+    eventually("a summary without that report", lambda: not shows(browser, "#summary", "unreachable"))
     scene.ask("dispatcher.resume", id="archive")
-    eventually("what happens then", lambda: "manual open" in browser.run(
+    eventually("a change after the restart", lambda: "manual open" in browser.run(
         "return document.querySelector('#event-flow .lane .channel').getAttribute('aria-label')"))
     assert browser.run("return window.marker") == 2, "the page was loaded again"
 
 
 def console_starts_again(scene, browser):
-    """A page shows that the console is down, and then that its session has ended. The address opens a new one."""
+    """A page shows that the console is down, and then that its session has ended. The printed address opens a new session."""
     browser.open(scene.origin + "/")
     scene.console.end()
-    eventually("a word about it", lambda: shows(browser, "#stream", "The console does not answer"))
+    eventually("the report that the console is down", lambda: shows(browser, "#stream", "The console does not answer"))
     scene.start_console()
     eventually("the end of the session", lambda: shows(browser, "#stream", "no longer accepts"))
     browser.open(scene.url)
@@ -353,6 +353,6 @@ def stolen_link(scene, browser):
     pathlib.Path(scene.folder, "token").write_text("another")
     old = scene.url
     scene.console.process.send_signal(signal.SIGHUP)
-    eventually("a word about it", lambda: shows(browser, "#stream", "no longer accepts"))
+    eventually("the report that the session has ended", lambda: shows(browser, "#stream", "no longer accepts"))
     browser.open(old)
     assert "401" in browser.text("h1")

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from ledger import Broken
 
 PATIENCE = 120
-# So many answers fit into the socket buffer that neither side waits for the other to read.
+# The number of requests sent before their answers are read. That many answers fit into the socket buffer.
 AT_ONCE = 100
 
 

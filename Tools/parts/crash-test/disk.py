@@ -1,4 +1,4 @@
-"""A disk that loses power: reads the journal of power.c, and writes what the next start finds."""
+"""A disk that loses power: reads the journal of power.c, and writes the files as the next start finds them."""
 
 import collections
 import pathlib
@@ -135,7 +135,7 @@ class Disk:
             del self.names[change.bytes.decode()]
 
     def cut_power(self, chance: random.Random) -> None:
-        """Writes the contents after the power failure to the directory."""
+        """Replaces the files of the directory with their contents after the power failure."""
         for _ in range(chance.randint(0, len(self.unsynced))):
             self.name(*self.unsynced.popleft())
         for path in self.folder.rglob("*"):

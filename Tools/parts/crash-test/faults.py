@@ -25,7 +25,7 @@ class Kill:
         self.environment: dict[str, str] = {}
 
     def prepare(self) -> None:
-        """Called before the start of the daemon that ends in this way."""
+        """Prepares the fault, before the start of the daemon."""
 
     def kill(self) -> None:
         """Ends the daemon in this way."""

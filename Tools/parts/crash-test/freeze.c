@@ -1,5 +1,5 @@
-/* A library for LD_PRELOAD that blocks the thread writing the store's log forever, at a chosen point within a commit. Events
- * acknowledged by then must exist after the daemon is killed and started again.
+/* A library for LD_PRELOAD that blocks the thread that writes the store's log forever, at a chosen point within a commit. All
+ * acknowledged events must exist after the daemon is killed and started again.
  *
  * HEADGATE_FREEZE is the path of a file with a number N. Once the file exists, the thread blocks before the Nth write or
  * sync from then on. */

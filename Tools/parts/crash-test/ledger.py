@@ -81,7 +81,7 @@ class Ledger:
         strangers = [id for id in delivered if id not in self.events]
         named = [id for id in strangers if id.startswith("t")]
         if named or len(strangers) > self.nameless:
-            raise Broken(f"{destination}: nobody tracked {(named or strangers)[:3]}")
+            raise Broken(f"{destination}: no client tracked {(named or strangers)[:3]}")
         if len(set(delivered.values())) < len(delivered) and not self.may_reuse_numbers:
             raise Broken(f"{destination}: two events have one number")
 

@@ -46,7 +46,7 @@ class Life:
     def play(self, fault: Kill) -> None:
         self.start(fault)
         self.work()
-        # Data that the daemon finds must not count as safe if it was never synced.
+        # The next daemon must not treat data that it finds, and that was never synced, as safe.
         if self.chance.random() < 0.4:
             fault.kill()
             self.drain()
@@ -80,8 +80,8 @@ class Life:
     # MARK: Promises
 
     def forget_nameless(self, fault: Kill) -> None:
-        """Returns the events to ask for. Events without a client's id cannot be asked for, and events that a power failure may
-        have lost need not exist."""
+        """Drops from the ledger the events that the power failure may have lost, if the daemon chose their ids. Without a client's
+        id the next daemon cannot be asked for them."""
         for tracker in self.trackers:
             for event, durability in tracker.news.items():
                 if "id" not in event.params and fault.takes_unsynced and durability == "normal":
@@ -123,7 +123,7 @@ class Life:
             if again == 0 and self.daemon.ask("status")["store"]["events"] == 0:
                 break
         else:
-            raise Broken("what is stored is not delivered")
+            raise Broken("some stored events are not delivered")
         for destination in ("archive", "held"):
             self.ledger.check_files(destination, self.files(destination))
         for event in self.ledger.acknowledged("doubtful"):

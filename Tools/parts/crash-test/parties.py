@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from daemon import Daemon
 from ledger import Broken, Event, Ledger
 
-# Many events go only to these dispatchers, or to every dispatcher.
+# The dispatchers of kind `file`. Many events go only to these two.
 FILES = frozenset({"archive", "held"})
 MOST_UNSENT = 1 << 16
 
@@ -57,7 +57,7 @@ class Party:
             self.unsent = self.unsent[self.connection.send(self.unsent) :]
 
     def receive(self) -> bool:
-        """Reads and writes what is possible. Returns False if the daemon is gone."""
+        """Reads and handles the available messages. Returns False if the daemon has closed the connection."""
         try:
             chunk = self.connection.recv(1 << 18)
         except BlockingIOError:
@@ -68,7 +68,7 @@ class Party:
         for line in lines:
             message = json.loads(line)
             if "error" in message:
-                raise Broken(f"{type(self).__name__} was told {message['error']}")
+                raise Broken(f"{type(self).__name__} got the error {message['error']}")
             self.take(message)
         return bool(chunk)
 
@@ -81,8 +81,8 @@ class Party:
 
 
 class Tracker(Party):
-    """Tracks single events or many in a request, waits for each answer or for none, and sometimes repeats an event. After a
-    restart of the daemon it tracks the unacknowledged events again."""
+    """A client that tracks single events or many in a request, waits for each answer or for none, and sometimes repeats an event.
+    After a restart of the daemon it tracks the unacknowledged events again."""
 
     def __init__(self, name: str, ledger: Ledger, chance: random.Random) -> None:
         super().__init__(ledger, chance)
@@ -97,7 +97,7 @@ class Tracker(Party):
 
     def connect(self, daemon: Daemon) -> None:
         self.durability = daemon.durability
-        # Some clients only send their unacknowledged events.
+        # A quiet client only sends its unacknowledged events again.
         self.is_quiet = bool(self.unanswered) and self.chance.random() < 0.5
         self.window = self.chance.choice([1, 1, 8, 64, 512])
         self.most = self.chance.choice([1, 1, 1, 8, 50])
@@ -158,7 +158,7 @@ class Tracker(Party):
 
 
 class Worker(Party):
-    """Works for the dispatcher `doubtful`. It refuses some events and retries others."""
+    """A worker of the dispatcher `doubtful`, which refuses some events and retries others."""
 
     def __init__(self, ledger: Ledger, chance: random.Random) -> None:
         super().__init__(ledger, chance)
@@ -181,7 +181,7 @@ class Worker(Party):
 
 
 class Operator(Party):
-    """Requeues dead letters."""
+    """A client that requeues dead letters."""
 
     def fill(self) -> None:
         if not self.unsent and self.chance.random() < 0.05:

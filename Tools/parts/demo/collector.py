@@ -3,8 +3,8 @@
 
     collector.py PORT_FILE LEDGER DELAY_MS
 
-It listens on a free port of 127.0.0.1 and writes that to PORT_FILE. Each request is answered with 200 after DELAY_MS,
-and only once the ids are in LEDGER: what it accepted is written down.
+It listens on a free port of 127.0.0.1 and writes the port to PORT_FILE. It writes the ids of each request to LEDGER, and then
+answers with 200 after DELAY_MS.
 """
 
 import json
@@ -16,7 +16,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
-    # A killed client leaves a half-open connection, so close it.
+    # A killed client leaves a half-open connection, which is closed after these seconds.
     timeout = 60
 
     def do_POST(self):
@@ -43,7 +43,7 @@ class Collector(ThreadingHTTPServer):
     daemon_threads = True
 
     def handle_error(self, *_):
-        # The demonstration kills the sender at any moment.
+        # Errors of connections are ignored, since the demonstration kills the sender at any moment.
         pass
 
 

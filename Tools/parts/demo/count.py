@@ -3,8 +3,8 @@
 
     count.py LEDGER TRACKED ACKNOWLEDGED…
 
-LEDGER has a line `id attempt` for every event that the collector accepted, TRACKED the number of events that were to be
-tracked, each ACKNOWLEDGED file one acknowledged id a line. Exits with 1 if anything was lost.
+LEDGER has a line `id attempt` for each event that the collector accepted. TRACKED is the number of tracked events. Each
+ACKNOWLEDGED file has one acknowledged id per line. Exits with 1 if an event was lost or not acknowledged.
 """
 
 import collections
@@ -23,9 +23,9 @@ def main():
     unasked = int(tracked) - len(acknowledged)
     rows = [
         ("tracked", int(tracked), "by three processes, and three by the tool"),
-        ("acknowledged", len(acknowledged), "each only after it was safe on disk"),
+        ("acknowledged", len(acknowledged), "each after it was synced to the disk"),
         ("delivered", len(arrived), "distinct ids at the collector"),
-        ("redelivered", arrived.total() - len(arrived), "copies of those, known by their ids: at least once"),
+        ("redelivered", arrived.total() - len(arrived), "repeated deliveries, recognised by their ids"),
         ("lost", len(lost), "acknowledged and never delivered"),
     ]
     for name, count, meaning in rows:

@@ -3,9 +3,9 @@
 
     tracker.py SOCKET LINES ACKNOWLEDGED PER_SECOND
 
-Every event gets its id here. Up to WINDOW events are on their way at once; when the connection breaks, those that were
-not acknowledged are sent again under the same ids, so that nothing is lost and nothing is stored twice. Each
-acknowledged id is a line in ACKNOWLEDGED.
+The program assigns the ids of the events. Up to WINDOW events are in flight at once. When the connection breaks, the
+unacknowledged events are sent again with the same ids, so that no event is lost or stored twice. Each acknowledged id is a
+line in ACKNOWLEDGED.
 """
 
 import collections
@@ -30,7 +30,7 @@ class Tracker:
         self.input = b""
 
     def track(self, event, data):
-        """Sends one event, and waits while too many are unanswered."""
+        """Sends one event, and waits while WINDOW events are unacknowledged."""
         self.last_request += 1
         params = {"event": event, "id": str(uuid.uuid4()), "data": data}
         request = {"jsonrpc": "2.0", "id": self.last_request, "method": "track", "params": params}
@@ -42,12 +42,12 @@ class Tracker:
             self.receive(1)
 
     def finish(self):
-        """Waits until everything is acknowledged."""
+        """Waits until every event is acknowledged."""
         while self.waiting:
             self.receive(1)
 
     def receive(self, seconds):
-        """Handles the available answers, or those that arrive within a time."""
+        """Handles answers. Waits for them for a number of seconds if none are available."""
         if self.socket is None:
             self.connect()
         readable, _, _ = select.select([self.socket], [], [], seconds)

@@ -3,7 +3,7 @@
 #
 #   tracker.sh SOCKET LINES ACKNOWLEDGED PER_SECOND
 #
-# An event's id contains its line number. When the connection breaks, unacknowledged events are sent again under
+# The id of an event contains the number of its line. When the connection breaks, unacknowledged events are sent again under
 # the same ids. Each acknowledged id is a line in ACKNOWLEDGED.
 set -euo pipefail
 

@@ -1,8 +1,9 @@
-"""Checks the manifests in a folder: what they name exists, containers have few rights, and versions are the project's.
+"""Checks the manifests in a folder: volumes and ConfigMaps exist, containers have no unnecessary rights, and images have this version.
 
   manifests.py FOLDER
 
-With kubernetes-validate (PyPI) it also compares Kubernetes' objects with their schema, with docker-compose the compose file, and with nginx its configuration.
+If kubernetes-validate (PyPI), docker-compose or nginx is installed, it also validates the Kubernetes objects, the compose file or the
+configuration of nginx.
 """
 import json
 import pathlib
@@ -35,7 +36,7 @@ def faults_of_image(where, image):
 
 
 def faults_of_pod(where, pod, config_maps):
-    """What is wrong with the containers and volumes of a pod."""
+    """Yields the faults of the containers and volumes of a pod."""
     containers = pod.get("initContainers", []) + pod["containers"]
     for container in images(containers):
         context = {**pod.get("securityContext", {}), **container["securityContext"]}
@@ -58,7 +59,7 @@ def faults_of_mounts(where, pod, claims):
 
 
 def faults_of_proxy(name, text):
-    """What nginx finds wrong with a server's configuration."""
+    """Yields the errors that nginx reports about a server's configuration."""
     nginx = shutil.which("nginx", path="/usr/sbin:/usr/bin")
     if not nginx:
         return

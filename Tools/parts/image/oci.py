@@ -1,4 +1,4 @@
-"""Writes the container images: OCI layouts in archives, whose bytes depend on nothing but their files and SOURCE_DATE_EPOCH.
+"""Writes the container images: OCI layouts in archives, whose bytes depend only on their files and SOURCE_DATE_EPOCH.
 
   oci.py --version VERSION --architecture ARCHITECTURE --out FOLDER LAYER …
 
@@ -17,7 +17,7 @@ import tarfile
 import time
 
 USER = 10001
-# Folders that the daemon writes to, and those that every user may write to.
+# The mode of each folder that belongs to the daemon's user, and the folders that every user may write to.
 OWNED = {"var/lib/headgate": 0o700, "run/headgate": 0o2750}
 OPEN = {"tmp", "var/tmp"}
 
@@ -43,7 +43,7 @@ IMAGES = {
 
 
 def entry(path, name, when):
-    """The tar entry of one file, with an owner and a time that do not depend on the build."""
+    """Returns the tar entry of one file, with an owner and a time that do not depend on the build."""
     info = tarfile.TarInfo(name)
     status = path.lstat()
     mode = stat.S_IMODE(status.st_mode) & ~0o6000
@@ -62,7 +62,7 @@ def entry(path, name, when):
 
 
 def layer(folder, when):
-    """The uncompressed tar of a folder, in the order of its names."""
+    """Returns the uncompressed tar of a folder, in the order of its names."""
     data = io.BytesIO()
     paths = sorted(folder.rglob("*"), key=lambda path: path.relative_to(folder).parts)
     with tarfile.open(fileobj=data, mode="w", format=tarfile.PAX_FORMAT) as tar:
@@ -81,7 +81,7 @@ def encoded(value):
 
 
 class Blobs:
-    """The content of an image, by its SHA-256."""
+    """The parts of an image by their SHA-256 digests."""
 
     def __init__(self):
         self.all = {}
@@ -93,12 +93,12 @@ class Blobs:
 
 
 def packed(layers):
-    """The compressed layers, each with the digest of its uncompressed tar."""
+    """Returns the compressed layers, each with the digest of its uncompressed tar."""
     return [(hashlib.sha256(data).hexdigest(), gzip.compress(data, 6, mtime=0)) for data in layers]
 
 
 def image(name, version, architecture, layers, when):
-    """Returns the members of the archive of one image, by their names. `layers` are what `packed` returns."""
+    """Returns the members of the archive of one image by name. `layers` is the result of `packed`."""
     facts, blobs = IMAGES[name], Blobs()
     created = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(when))
     labels = {"title": facts["title"], "description": facts["description"], "version": version, "created": created}

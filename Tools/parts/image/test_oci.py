@@ -1,4 +1,4 @@
-"""Tests of oci.py: the same files give the same bytes, and what an image says of itself is true."""
+"""Tests of oci.py: the same files give the same bytes, and the digests in an image are correct."""
 import gzip
 import hashlib
 import io

@@ -1,4 +1,4 @@
-"""Writes the software bill of materials of the package: SPDX 2.3, in JSON. Equal builds have equal bills.
+"""Writes the software bill of materials of the package, in SPDX 2.3 as JSON. Identical builds have identical bills.
 
     sbom.py VERSION ARCHITECTURE COMMIT LIBRARIES PROGRAM …     LIBRARIES: the packages of Debian that the programs need
 """

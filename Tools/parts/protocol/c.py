@@ -3,7 +3,7 @@
 import textwrap
 
 TYPES = {"boolean": "bool", "integer": "int64_t"}
-# Reserved names, including those of C++, since C++ programs also use the header.
+# Replacements for reserved words of C and C++, since C++ programs also use the header.
 KEYWORDS = {"namespace": "id_namespace"}
 JSON = {"object": ("HEADGATE_OBJECT", "not a JSON object"), "array": ("HEADGATE_ARRAY", "not a JSON array")}
 

@@ -1,4 +1,4 @@
-"""What the Java client has of the methods."""
+"""Generates the Java client's set of the methods that change nothing, which the client may repeat."""
 
 import textwrap
 

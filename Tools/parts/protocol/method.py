@@ -28,7 +28,7 @@ BY_HAND = {
     "dead_letters.requeue", "dead_letters.purge", "board.serve", "board.unserve", "board.activate",
 }
 
-# Methods whose functions return one member of several. Programs that need the others call the method by its name.
+# The member that a function returns, for methods whose results have several. Programs that need the other members call the method by name.
 MAIN_RESULT = {"client.list": "clients"}
 
 
@@ -89,11 +89,11 @@ class Method:
         return one if one and one.is_required and one.kind in ("integer", "array") else None
 
     def ordered(self):
-        """The params in the order of function parameters: required ones first."""
+        """Returns the params in the order of function parameters: required ones first."""
         return sorted(self.params, key=lambda one: not one.is_required)
 
     def called(self, language):
-        """The name of the method's function."""
+        """Returns the name of the method's function in the client of a language."""
         usual = camel(self.name) if language == "swift" else self.name.replace(".", "_")
         return NAMES.get(self.name, {}).get(language, usual)
 
@@ -109,5 +109,5 @@ class Document:
 
     @property
     def plain(self):
-        """Returns the methods whose functions are generated."""
+        """The methods whose functions are generated."""
         return [one for one in self.of_clients if one.name not in BY_HAND]

@@ -1,4 +1,4 @@
-"""What the Ruby client has of the methods."""
+"""Generates the Ruby client's list of the methods that change nothing, which the client may repeat."""
 
 import textwrap
 

@@ -1,4 +1,4 @@
-"""What the Rust client has of the methods."""
+"""Generates the Rust client's list of the methods that change nothing, which the client may repeat."""
 
 import textwrap
 

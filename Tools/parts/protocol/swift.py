@@ -4,7 +4,7 @@ import textwrap
 
 from method import camel
 
-# The most characters of a line (.swift-format).
+# The maximum length of a line (.swift-format).
 LONGEST = 120
 
 TYPES = {"string": "String", "integer": "Int", "boolean": "Bool", "object": "DataObject", "any": "DataItem"}

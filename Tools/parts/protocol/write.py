@@ -1,6 +1,6 @@
 """Generates files from the daemon's OpenRPC document, or checks that they are up to date: see Tools/protocol.
 
-A file has what is written between two lines, of which the first says what it is:
+In a file the generated lines are between two comments. The first comment names the generator's function:
 
     # written by Tools/protocol: calls
     # end of what Tools/protocol has written
@@ -66,7 +66,7 @@ def results(document):
 
         text, count = BLOCK.subn(block, path.read_text(encoding="utf-8"))
         if count == 0:
-            sys.exit(f"{name} has no place for what Tools/protocol writes")
+            sys.exit(f"{name} has no comments between which Tools/protocol can write")
         yield path, text
 
 
@@ -78,7 +78,7 @@ def main(given):
     differing = [path for path, text in wanted.items() if path.read_text(encoding="utf-8") != text]
     for path in differing:
         if is_check:
-            print(f"{path.relative_to(ROOT)} is not what Tools/protocol writes", file=sys.stderr)
+            print(f"{path.relative_to(ROOT)} is not up to date: run Tools/protocol", file=sys.stderr)
         else:
             path.write_text(wanted[path], encoding="utf-8")
     return 1 if is_check and differing else 0

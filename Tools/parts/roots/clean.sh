@@ -7,7 +7,7 @@ suite=bookworm
 roots=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 cache=${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/headgate
 
-# This machine's own mirror.
+# Prints the URL of this machine's Debian mirror.
 mirror() {
     local found
     found=$(grep -rhsv '^ *#' /etc/apt/sources.list /etc/apt/sources.list.d | grep -oE 'https?://[^] ]+/debian/?' || true)
@@ -43,7 +43,7 @@ new_root() {
     tar -C "$1" -xf "$cache/$suite.tar"
     find "$cache/archives" -name '*.deb' -exec cp -t "$1/var/cache/apt/archives" {} +
     cp -L /etc/resolv.conf "$1/etc/resolv.conf"
-    # Every installed Debian has it, but debootstrap leaves it out.
+    # Every installed Debian has this file, but debootstrap does not create it.
     printf '127.0.0.1\tlocalhost\n::1\tlocalhost\n' >"$1/etc/hosts"
     printf '#!/bin/sh\nexit 101\n' >"$1/usr/sbin/policy-rc.d"
     chmod 0755 "$1/usr/sbin/policy-rc.d"

@@ -9,7 +9,7 @@ from place import ESCAPE, Places, relative
 from reading import Reading
 from reference import FOLDER, Reference
 
-# The kinds of documents, and their pages in reading order. A missing page is left out.
+# The pages of each kind of document, in reading order. Pages that do not exist are left out.
 MENU = {
     "Start": ["index", "Tutorial"],
     "Guides": ["Guides/HTTPS", "Guides/Hold", "Guides/Follow", "Guides/Services", "Guides/Frameworks", "Guides/Database", "Guides/NATS", "Guides/Kafka", "Guides/OTLP",
@@ -126,7 +126,7 @@ class Site:
         return [(group, [(page, titles[page]) for page in pages if page in titles]) for group, pages in groups.items()]
 
     def build(self, assets, console):
-        """Returns all files. Colours and the icon are those of the console."""
+        """Returns all files of the site. Its colours and icon come from the console."""
         menu, version = self.menu(), self._version()
         title, body = self.bodies["index.html"]
         front = (assets / "front.html").read_text(encoding="utf-8")

@@ -50,16 +50,16 @@ SOUND = {
     "Docs/Behaviour.md": "# Behaviour\n\n- **B1** a rule.\n",
     "Docs/Decisions/0001-why.md": "# 1. Why\n\n[There](../Log.md)\n",
 }
-# Faults that are put into a sound document, each with the expected message.
+# Faults in an otherwise correct document, each with the expected message.
 FAULTS = {
-    "a missing page": ("Docs/Log.md", "[x](Nowhere.md)", "Log.html: Nowhere.md leads to nothing"),
-    "a missing heading": ("Docs/Log.md", "[x](Behaviour.md#nowhere)", "Behaviour.html#nowhere leads to no place of that page"),
-    "a missing heading here": ("README.md", "[x](#nothing)", "index.html: #nothing leads to no place of that page"),
-    "a missing picture": ("Docs/Log.md", "![x](q.webp)", "Log.html: q.webp leads to nothing"),
+    "a missing page": ("Docs/Log.md", "[x](Nowhere.md)", "Log.html: Nowhere.md leads to no file of the site"),
+    "a missing heading": ("Docs/Log.md", "[x](Behaviour.md#nowhere)", "Behaviour.html#nowhere leads to no heading or id of that page"),
+    "a missing heading here": ("README.md", "[x](#nothing)", "index.html: #nothing leads to no heading or id of that page"),
+    "a missing picture": ("Docs/Log.md", "![x](q.webp)", "Log.html: q.webp leads to no file of the site"),
     "a picture from elsewhere": ("Docs/Log.md", "![x](https://example.org/q.webp)", "is loaded from elsewhere"),
-    "a rule that is none": ("Docs/Log.md", "Behaviour " + "Z9", "Log.html: Behaviour.html#Z9 leads to no place of that page"),
+    "a rule that is none": ("Docs/Log.md", "Behaviour " + "Z9", "Log.html: Behaviour.html#Z9 leads to no heading or id of that page"),
     "a script from elsewhere": ("Docs/Log.md", "<script src='//example.org/x.js'></script>", "is loaded from elsewhere"),
-    "a file outside of the site": ("Docs/Log.md", "[x](../Package.swift)", "Log.html: ../Package.swift leads to nothing"),
+    "a file outside of the site": ("Docs/Log.md", "[x](../Package.swift)", "Log.html: ../Package.swift leads to no file of the site"),
 }
 
 
@@ -125,7 +125,7 @@ def look_up(browser, words):
     """Types words into the search, and waits for the results."""
     browser.press("/")
     browser.type("#the-search", words)
-    return eventually(f"places with {words}", lambda: titles(browser))
+    return eventually(f"results for {words}", lambda: titles(browser))
 
 
 def search_finds(browser, folder):
@@ -144,7 +144,7 @@ def search_finds(browser, folder):
     open_page(browser, folder, "index.html")
     browser.press("/")
     browser.type("#the-search", "frobnicatorium")
-    eventually("word of nothing", lambda: browser.text("#the-count") == "Nothing has all of these words")
+    eventually("the message that nothing was found", lambda: browser.text("#the-count") == "No section has all of these words")
     assert titles(browser) == []
 
 

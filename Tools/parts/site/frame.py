@@ -1,4 +1,4 @@
-"""The frame of every page."""
+"""The HTML around the content of every page."""
 import re
 
 from place import ESCAPE, relative

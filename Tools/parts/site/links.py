@@ -20,9 +20,9 @@ def faults(files):
                 continue
             target, fragment = resolve(href, path)
             if target not in files:
-                found.append(f"{path}: {href} leads to nothing")
+                found.append(f"{path}: {href} leads to no file of the site")
             elif fragment and target in readings and fragment not in readings[target].ids:
-                found.append(f"{path}: {href} leads to no place of that page")
+                found.append(f"{path}: {href} leads to no heading or id of that page")
     return found + [f"{path}: no page leads to it" for path in sorted(set(readings) - reachable(readings))]
 
 

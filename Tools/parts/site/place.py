@@ -19,7 +19,7 @@ def anchor(text, taken):
 
 
 class Places:
-    """Maps the files of the repository to the pages that show them."""
+    """The pages that show the files of the repository, by path."""
 
     def __init__(self):
         self.pages = {}

@@ -11,7 +11,7 @@ class Section:
 
 
 class Reading(HTMLParser):
-    """`ids` and `links` are of the whole page, `sections` of what is in `main`."""
+    """The contents of a page: all its ids and links, the files that it loads, and the sections of its `main` element."""
 
     def __init__(self, text):
         super().__init__()
@@ -33,9 +33,9 @@ class Reading(HTMLParser):
         if tag == "main":
             self.inside = True
         self._say(" " if tag in BLOCKS else "")
-        self.unseen = tag == "caption"  # it repeats the heading
+        self.unseen = tag == "caption"  # a caption repeats the heading
         if self.inside and (tag in HEADINGS or tag == "li" and "id" in attrs):
-            # A rule is an item of a list, and its name the title.
+            # A rule is a list item whose id is the title of its section.
             self.sections.append(Section("" if tag in HEADINGS else attrs["id"], attrs.get("id", "")))
             self.heading = tag in HEADINGS
 

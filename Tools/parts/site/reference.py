@@ -1,6 +1,6 @@
 """The reference of the Swift modules: pages from DocC's JSON files (RenderNode).
 
-A module, an article and a type have a page each; what belongs to a type is on the page of the type.
+Each module, article and type has a page. The members of a type are on the page of the type.
 """
 import json
 import re
@@ -58,13 +58,13 @@ class Reference:
 
 
 def member_anchor(name):
-    """`track(_:deadline:)` is `track-_-deadline`; of operators the signs are numbers."""
+    """Returns the id of a member: `track-_-deadline` for `track(_:deadline:)`. The characters of operators become hexadecimal numbers."""
     words = re.sub(r"[():,]+", "-", name).strip("-")
     return re.sub(r"[^\w-]", lambda sign: f"{ord(sign[0]):x}", words)
 
 
 class Writer:
-    """Writes one page."""
+    """The writer of one page."""
 
     def __init__(self, reference, page):
         self.reference, self.page = reference, page
@@ -111,7 +111,7 @@ class Writer:
         return f'<pre class="declaration"><code>{"".join(words)}</code></pre>'
 
     def _topic(self, section, node, around):
-        """Returns the members of a symbol: types as links, everything else in full."""
+        """Returns the HTML of a group of members: types as links, all others with their full description."""
         entries = self._entries(section["identifiers"], node)
         if not entries:
             return ""
@@ -122,7 +122,7 @@ class Writer:
                 + "".join(self._member(name) for name in own))
 
     def _entries(self, names, node):
-        """The symbols of a section; those of a group, such as what implements a protocol, in its place."""
+        """Returns the symbols of a section. A group, such as the implementations of a protocol, is replaced by its symbols."""
         found = []
         for name in names:
             group = self.reference.nodes.get(name)

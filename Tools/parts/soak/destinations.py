@@ -12,7 +12,8 @@ from ledger import Ledger
 
 
 class Collector(ThreadingHTTPServer):
-    """Accepts most batches. It refuses the others, reports them as too large, delays them, or accepts them without an answer."""
+    """An HTTP server that accepts most batches. It refuses the others, reports them as too large, delays them, or accepts them
+    without an answer."""
 
     daemon_threads = True
 
@@ -44,7 +45,7 @@ class Request(BaseHTTPRequestHandler):
             self.close_connection = True
             return None
         if mood < 0.11:
-            time.sleep(1.5)  # longer than the daemon waits
+            time.sleep(1.5)  # longer than the timeout of the daemon
             self.close_connection = True
             return None
         self.server.ledger.take("collect", events)
@@ -65,7 +66,7 @@ class Request(BaseHTTPRequestHandler):
 
 
 class Archive:
-    """Reads the file of a dispatcher of kind `file` as it grows, through its rotations."""
+    """A reader of the growing file of a `file` dispatcher, which follows its rotations."""
 
     def __init__(self, ledger: Ledger, path: pathlib.Path, keep: int) -> None:
         self.ledger = ledger

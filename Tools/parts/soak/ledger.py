@@ -43,7 +43,7 @@ class Ledger:
                     continue
                 self.marks[number] |= bit
                 if in_order and seq < self.newest[destination]:
-                    self.faults.append(f"{destination} got {seq} behind {self.newest[destination]}")
+                    self.faults.append(f"{destination} got {seq} after {self.newest[destination]}")
                 self.newest[destination] = max(seq, self.newest[destination])
 
     def missing(self) -> dict[str, int]:

@@ -23,7 +23,7 @@ PATIENCE = 60.0
 
 
 class Party(threading.Thread):
-    """Runs one client of a kind after the other."""
+    """A thread that runs clients of one kind, one after the other."""
 
     numbers = itertools.count()
 
@@ -64,7 +64,7 @@ class Party(threading.Thread):
         with socket.socket(socket.AF_UNIX) as connection:
             connection.connect(self.subject.socket)
             connection.settimeout(PATIENCE)
-            # The daemon may close the connection at any time, for a reason.
+            # The daemon may close the connection at any time.
             with contextlib.suppress(ConnectionError):
                 yield connection
 
@@ -94,7 +94,7 @@ def web_worker(party: Party) -> None:
 
 
 def importer(party: Party) -> None:
-    """Tracks lists of events that are accepted as a whole or not at all."""
+    """Tracks lists of events, each of which is accepted or refused as a whole."""
     with party.client() as client:
         ids = party.ledger.new_ids(party.chance.randint(1, 200))
         client.track_many([party.event(id) for id in ids], deadline=party.deadline())
@@ -127,7 +127,7 @@ def shell(party: Party) -> None:
 
 
 def worker(party: Party) -> None:
-    """Works on jobs, and retries some of them."""
+    """Works on jobs, and reports some of them for a retry."""
 
     def work(batch: headgate.Batch) -> dict[str, str]:
         outcomes = {event["id"]: "retry" for event in batch.events if party.chance.random() < 0.02}
@@ -142,7 +142,7 @@ def worker(party: Party) -> None:
 
 
 def deserter(party: Party) -> None:
-    """Takes a batch of jobs and disconnects, or keeps it beyond its lease."""
+    """Takes a batch of jobs, and disconnects or keeps the batch until its lease has expired."""
     with party.raw() as connection:
         connection.sendall(line("dispatcher.subscribe", id="jobs"))
         connection.recv(1 << 16)
@@ -171,7 +171,7 @@ def activator(party: Party) -> None:
             try:
                 answer = client.activate("greeter", 7, wait_ms=200, timeout_ms=3_000, deadline=party.deadline())
                 if answer.get("output") != 7:
-                    party.ledger.fail(f"an activation brought {answer}")
+                    party.ledger.fail(f"an activation was answered with {answer}")
             except headgate.HeadgateError as error:
                 if error.reason not in ("not_found", "provider_lost", "cancelled", "timeout"):
                     raise
@@ -203,7 +203,7 @@ def application(party: Party) -> None:
 
 
 def operator(party: Party) -> None:
-    """Pauses, flushes, lists, and changes settings."""
+    """Pauses and flushes dispatchers, lists state, and changes settings."""
     with party.client() as client:
         client.pause("collect", "soak", flushable=party.chance.random() < 0.5, deadline=party.deadline())
         client.status(deadline=party.deadline())

@@ -78,10 +78,10 @@ class Subject:
 
 
 def settings(collector: str, archive: pathlib.Path) -> dict:
-    """Returns settings with short waits, so that much happens, and without retry limits, so that every event must arrive."""
+    """Returns settings with short timeouts and backoffs. They have no retry limits, so that every event must arrive."""
     patient = {"max_attempts": 1_000_000, "backoff": {"base_ms": 5, "cap_ms": 200}}
     return {
-        # With syncs, a slow disk would dominate the run.
+        # With durability `full` a slow disk would dominate the run.
         "durability": "normal",
         "limits": {"slow_reader_timeout_ms": 3_000, "max_output_bytes": 1 << 20},
         "dispatchers": {

@@ -10,7 +10,8 @@ public final class RecordingSender: Sender {
     public private(set) var batches: [Batch] = []
     /// All answered batches with their results, in the order of the answers.
     public private(set) var answered: [(batch: Batch, result: SendResult)] = []
-    /// Answers each batch in the turn after it was sent. If it is nil or returns nil, the test answers.
+    /// The closure that answers each batch, in the turn after the batch was sent. If it is nil or returns nil, the test
+    /// answers.
     public var reply: ((Batch) -> SendResult?)?
     /// The number of interruptions.
     public private(set) var interruptions = 0

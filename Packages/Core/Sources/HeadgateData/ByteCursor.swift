@@ -1,4 +1,4 @@
-/// Writes bytes one after another into a buffer of known size. Bounds are checked in debug builds only.
+/// A cursor that writes bytes one after another into a buffer of known size. Bounds are checked in debug builds only.
 ///
 /// Its functions are inlined at each call, so that writing a constant text becomes a few store instructions.
 public struct ByteCursor {

@@ -118,7 +118,7 @@ public struct DataObject: Sendable {
 }
 
 extension DataObject: Sequence {
-    /// Iterates over the members in order.
+    /// An iterator over the members in order.
     public struct Iterator: IteratorProtocol {
         fileprivate var members: IndexingIterator<[Element?]>
 

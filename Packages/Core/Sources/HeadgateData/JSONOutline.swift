@@ -1,5 +1,5 @@
-/// Finds the parts of a JSON text in place, without copying. The text must be valid JSON: for other bytes the results
-/// are meaningless, but reads never leave the text.
+/// An outline that finds the parts of a JSON text in place, without copying. The text must be valid JSON: for other
+/// bytes the results are meaningless, but reads never leave the text.
 public struct JSONOutline {
     private let text: UnsafeRawBufferPointer
 

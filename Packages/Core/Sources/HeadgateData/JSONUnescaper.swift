@@ -1,4 +1,4 @@
-/// Decodes the escapes of a JSON string. An invalid escape, which a parser would have rejected, becomes U+FFFD.
+/// A decoder of the escapes of a JSON string. An invalid escape, which a parser would have rejected, becomes U+FFFD.
 public struct JSONUnescaper {
     private let source: UnsafeRawBufferPointer
     private var offset = 0

@@ -1,4 +1,4 @@
-/// Writes JSON text, without spaces, into a growing array of bytes.
+/// A writer of JSON text, without spaces, into a growing array of bytes.
 ///
 /// The writer is meant for the hot path: it copies bytes in runs and creates no strings. The caller ensures that values
 /// and names form valid JSON; `member` and `element` write the commas.

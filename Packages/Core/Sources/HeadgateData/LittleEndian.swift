@@ -1,5 +1,5 @@
-/// Reads and writes integers as little-endian bytes, on any machine. All files of the store have this byte order
-/// (Behaviour Q11).
+/// Functions that read and write integers as little-endian bytes, on any machine. All files of the store have this byte
+/// order (Behaviour Q11).
 public enum LittleEndian {
     public static func bytes<Integer: FixedWidthInteger>(_ value: Integer) -> [UInt8] {
         withUnsafeBytes(of: value.littleEndian) { Array($0) }

@@ -1,4 +1,4 @@
-/// Makes text from other programs safe for a terminal and for a line of a log.
+/// Functions that make text from other programs safe for a terminal and for a line of a log.
 ///
 /// Control characters could move the cursor or change colours. Characters of Unicode's category "format" could reverse
 /// the text around them or be invisible. U+2028 and U+2029 break lines.

@@ -108,7 +108,7 @@ extension Timestamp {
     }
 }
 
-/// Reads the parts of an RFC 3339 time in order. Each function returns nil if its part is missing or invalid.
+/// A reader of the parts of an RFC 3339 time, in order. Each function returns nil if its part is missing or invalid.
 private struct TimestampReader {
     private let source: UnsafeRawBufferPointer
     private var position = 0

@@ -1,4 +1,4 @@
-/// Caches the JSON string of a moment for all events of one millisecond.
+/// A cache of the JSON string of a moment for all events of one millisecond.
 public struct TimestampText: Sendable {
     @usableFromInline var moment: Timestamp?
     /// The string with its quotes, followed by unused bytes.

@@ -1,4 +1,4 @@
-/// Generates event ids: UUIDs of version 7 (RFC 9562), which sort by their time of creation.
+/// A generator of event ids: UUIDs of version 7 (RFC 9562), which sort by their time of creation.
 ///
 /// A counter between the milliseconds and the random bits makes the ids of one generator sort in the order of their
 /// creation. The ids are unique, not secret.

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Writing bytes")
 struct ByteCursorTests {
-    @Test("Numbers are written with their number of digits")
+    @Test("Numbers are written in decimal, and their digits are counted")
     func numbers() {
         var numbers: [Int64] = [0, .max, .max - 1]
         var power: Int64 = 1
@@ -20,7 +20,7 @@ struct ByteCursorTests {
         }
     }
 
-    @Test("Numbers of all lengths fit into exactly their own space")
+    @Test("A number of any length fits into a buffer of exactly its length")
     func exactly() {
         for digit in 0..<10 {
             for length in 1...18 {
@@ -47,7 +47,7 @@ struct ByteCursorTests {
         }
     }
 
-    @Test("Numbers below a million, and the bytes after them")
+    @Test("Numbers below a million are written in decimal, and the next byte follows them")
     func manyNumbers() {
         for number in stride(from: 0, to: 1_000_000, by: 7) {
             var bytes: [UInt8] = []
@@ -59,7 +59,7 @@ struct ByteCursorTests {
         }
     }
 
-    @Test("Q8: an impossible number from a damaged store is handled")
+    @Test("Q8: a negative number, which only a damaged store can have, is written as 0")
     func negative() {
         for number in [-1, Int64.min] {
             var bytes: [UInt8] = []

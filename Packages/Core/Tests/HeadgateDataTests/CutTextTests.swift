@@ -13,7 +13,7 @@ struct CutTextTests {
         #expect(text.cut(toBytes: most) == left)
     }
 
-    @Test("D10: a character with a million accents is cut like others")
+    @Test("D10: a character with a million accents is cut like any other text")
     func accents() {
         let text = "e" + String(repeating: "\u{301}", count: 1_000_000)
         #expect(text.cut(toBytes: 256).utf8.count == 255)

@@ -32,7 +32,7 @@ struct JSONOutlineTests {
         }
     }
 
-    @Test("No byte outside the text is read, whatever its content", arguments: Seeds.first(200))
+    @Test("No byte outside the text is read, with any content", arguments: Seeds.first(200))
     func nonsense(seed: Seed) {
         var random = SeededRandom(seed: seed)
         let alphabet = Array(#"{}[]",:\u0a1tfn -"#.utf8)

@@ -32,7 +32,7 @@ struct JSONWriterTests {
         }
     }
 
-    @Test("Whole numbers of every width")
+    @Test("Whole numbers of every width are written in decimal")
     func integers() {
         #expect(write { $0.integer(0) } == "0")
         #expect(write { $0.integer(Int64.min) } == "-9223372036854775808")

@@ -26,7 +26,7 @@ struct NameTableTests {
         #expect(names.count == 1 && names.map(\.self) == [one])
     }
 
-    @Test("A table that is merged has the values of both; of a name in both, the other's")
+    @Test("A merged table has the names of both tables, and the second table's value of a common name")
     func merging() {
         let (left, right): (NameTable<Int>, NameTable<Int>) = ([one: 1, "a": 1], [two: 2, "a": 2])
         #expect(left.merging(right) == [one: 1, two: 2, "a": 2])

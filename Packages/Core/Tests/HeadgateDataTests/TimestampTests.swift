@@ -80,7 +80,7 @@ struct TimestampTests {
         #expect(writer.text == #""2026-11-20T09:41:55.007Z""#)
     }
 
-    @Test("Earlier is less")
+    @Test("An earlier time is less than a later one")
     func compares() {
         #expect(Timestamp(milliseconds: -1) < Timestamp(milliseconds: 0))
     }

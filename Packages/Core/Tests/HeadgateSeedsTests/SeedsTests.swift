@@ -22,7 +22,7 @@ import Testing
         #expect(try #require(choice.announcement).contains("HEADGATE_SEED=1000 "))
     }
 
-    @Test("A printed seed reproduces exactly its run")
+    @Test("A printed seed reproduces its run alone")
     func again() {
         let words = Seed(77).description.split(separator: "=").map(String.init)
         #expect(words.count == 2)
@@ -30,7 +30,7 @@ import Testing
         #expect(choice.seeds(defaultCount: 5) == [Seed(77)])
     }
 
-    @Test("The same seed gives the same numbers, another one others")
+    @Test("Equal seeds give equal numbers, and different seeds different ones")
     func numbers() {
         func some(_ seed: UInt64) -> [UInt64] {
             var random = SeededRandom(seed: Seed(seed))

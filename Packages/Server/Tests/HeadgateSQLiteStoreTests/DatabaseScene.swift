@@ -83,7 +83,7 @@ final class DatabaseScene {
         try SQLiteConnection(path: options.path).integer(text)
     }
 
-    /// Returns the first column of the first row.
+    /// Returns the text in the first column of a query's first row.
     func text(_ query: String) throws -> String {
         var text = ""
         try SQLiteConnection(path: options.path).query(query) { row throws(SQLiteError) in

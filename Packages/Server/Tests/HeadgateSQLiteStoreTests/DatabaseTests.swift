@@ -13,7 +13,7 @@ struct DatabaseTests {
         scene = try DatabaseScene()
     }
 
-    @Test("Q1: it passes the tests of every store", arguments: EventStoreConformance.checks)
+    @Test("Q1: the SQLite store passes the tests of every store", arguments: EventStoreConformance.checks)
     func conforms(_ check: EventStoreConformance.Check) throws {
         scene.options.isSynced = false
         try check.run(
@@ -64,7 +64,7 @@ struct DatabaseTests {
         #expect(try scene.numbers() == [1, 2, 3, 4, 5, 7, 8])
     }
 
-    @Test("Q8: a damaged event is skipped and counted once, and those behind it are read")
+    @Test("Q8: a damaged event is skipped and counted once, and the events after it are read")
     func damagedEvent() throws {
         try scene.open()
         scene.append(.sample(1...4))
@@ -96,7 +96,7 @@ struct DatabaseTests {
         #expect(try scene.numbers() == read + [9])
     }
 
-    @Test("Q8: a file that is not an event store is renamed, and no number is given twice")
+    @Test("Q8: a file that is not an event store is renamed, and no sequence number is reused")
     func setAside() throws {
         scene.options.wall = { 1_700_000_000_000 }
         try scene.open()
@@ -111,7 +111,7 @@ struct DatabaseTests {
         #expect(try scene.reopen().warnings.isEmpty)
     }
 
-    @Test("Q11: a database of another version is refused, and stays as it was", arguments: [4, 6])
+    @Test("Q11: a database of another format version is refused, and stays unchanged", arguments: [4, 6])
     func otherVersion(_ version: Int) throws {
         try scene.open()
         scene.append(.sample(1...5))
@@ -123,7 +123,8 @@ struct DatabaseTests {
         #expect(try Data(contentsOf: URL(fileURLWithPath: scene.options.path)) == before)
     }
 
-    @Test("Q8: without room appends are refused, the rest can be read, and room that comes back is used")
+    @Test(
+        "Q8: a full database refuses appends, its events can be read, and it accepts appends again once there is room")
     func noRoom() throws {
         scene.options.mostPages = 300
         try scene.open()
@@ -142,7 +143,7 @@ struct DatabaseTests {
         #expect(scene.append(.sample(full + 1...full + 1, size: 50_000)) == nil)
     }
 
-    @Test("Q9: files are their owner's alone")
+    @Test("Q9: only the owner can read and write the files")
     func modes() throws {
         try scene.open()
         scene.append(.sample(1...1))
@@ -162,7 +163,7 @@ struct DatabaseTests {
         scene.close()
     }
 
-    @Test("Q8, Q1: it is verified without being changed, and says whether it holds anything")
+    @Test("Q8, Q1: verification changes nothing, and reports whether the database has pending events or dead letters")
     func verified() throws {
         try scene.open()
         scene.write(.dispatcher(StoredDispatcher(number: 1, id: "collect", settled: Settled(through: 0))))
@@ -193,7 +194,7 @@ struct DatabaseTests {
         #expect(try String(contentsOfFile: target, encoding: .utf8) == "mine")
     }
 
-    @Test("X8: a file that another user has made is refused, in a directory that others can write to")
+    @Test("X8: in a directory that others can write to, another user's file is refused")
     func foreign() throws {
         try scene.open()
         scene.close()

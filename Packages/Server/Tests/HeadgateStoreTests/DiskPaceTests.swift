@@ -27,7 +27,7 @@ import Testing
         #expect(pace.isQuick)
     }
 
-    @Test("A disk that hangs is not quick at once, however long it was")
+    @Test("A disk that hangs stops being quick at once, however long it was quick before")
     func hangs() {
         var pace = after(quick: 100_000)
         pace.answered(after: .milliseconds(5))

@@ -12,16 +12,17 @@ import Testing
                 guard let next = state.after(fact), seen.insert(next).inserted else { continue }
                 try #require(next.violation == nil, "\(next.violation ?? "") after \(fact) in \(state)")
                 frontier.append(next)
-                try #require(seen.count < 20_000, "the states are without end")
+                try #require(seen.count < 20_000, "the search finds ever more states")
             }
         }
         // The search has reached each state of the machine.
         #expect(Set(seen.map(\.ownership.owner)).count == 4)
         #expect(seen.contains { $0.hasTakenOver } && seen.contains { $0.ownership.hasJobsForLoop })
-        for state in seen { try #require(state.finishes, "jobs wait for ever in \(state)") }
+        for state in seen { try #require(state.finishes, "jobs wait forever in \(state)") }
     }
 
-    @Test("Q5: the store's thread watches the loop while that uses the engine, and sleeps after some idle intervals")
+    @Test(
+        "Q5: the store's thread watches the loop while the loop uses the engine, and sleeps after some idle intervals")
     func watches() {
         var ownership = EngineOwnership<Int>(mostIdleIntervals: 2)
         #expect(ownership.checked() == .carryOut([]))
@@ -36,7 +37,7 @@ import Testing
         #expect(ownership.turnOfLoop(3) == .init(carriesOut: true, wakesStoreThread: true))
     }
 
-    @Test("Q5: jobs that the loop's thread could not carry out are first for the store's thread")
+    @Test("Q5: jobs that the loop's thread could not carry out are the first that the store's thread gets")
     func undone() {
         var ownership = EngineOwnership<Int>(mostIdleIntervals: 2)
         _ = ownership.checked()
@@ -78,7 +79,7 @@ private enum Fact: CaseIterable {
         }
     }
 
-    /// True if the fact can be chosen again and again, so that nothing would end.
+    /// True if the fact can follow itself without end.
     var isEndless: Bool { self == .storeThreadEndsWithWork }
 }
 
@@ -274,7 +275,7 @@ private struct Workers: Hashable {
         return nil
     }
 
-    /// True if all requested jobs are carried out without further requests, whichever facts come first.
+    /// True if all requested jobs are carried out without further requests, with either order of the facts.
     var finishes: Bool {
         [Fact.allCases, Fact.allCases.reversed()].allSatisfy { order in
             var (state, steps) = (self, 0)

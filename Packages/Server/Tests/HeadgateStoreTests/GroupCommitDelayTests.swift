@@ -3,7 +3,7 @@ import Testing
 
 @testable import HeadgateStore
 
-/// The group commit delay: whether events wait for other events before they are committed.
+/// Tests when events wait for other events before they are committed.
 @Suite struct GroupCommitDelayTests {
     @Test(
         "Q5: clients that wait for their acknowledgements are committed together, however many they are",
@@ -31,7 +31,7 @@ import Testing
         #expect(disk.waited == .zero)
     }
 
-    @Test("Q5: nothing waits before a commit to a disk that answers sooner than other clients can send")
+    @Test("Q5: no event waits if the disk answers sooner than other clients can send")
     func quick() {
         var disk = Disk(clients: 4)
         disk.duration = .microseconds(20)
@@ -57,7 +57,7 @@ import Testing
         #expect((10_000 / 65 - 1...10_000 / 65 + 8).contains(waits), "\(waits)")
     }
 
-    @Test("Q5: a wait ends though the clock stands still")
+    @Test("Q5: a wait ends even if the clock stands still")
     func stands() {
         var delay = GroupCommitDelay()
         let now = ContinuousClock.now

@@ -34,7 +34,7 @@ struct StoreAgedTests {
             after: after, through: through, limit: AgeLimit(receivedBy: received, endedBy: ended), earlier: earlier)
     }
 
-    @Test("Q4, Q6: gives the groups in which a time to live is over, and no others, also after a restart")
+    @Test("Q4, Q6: the groups in which a time to live is over are read, and no others, also after a restart")
     func timesToLive() throws {
         try scene.open()
         scene.append(group(1...3, received: 1_000, lives: 100))
@@ -52,7 +52,7 @@ struct StoreAgedTests {
         }
     }
 
-    @Test("Q4: gives the groups that were received too long ago")
+    @Test("Q4: the groups that were received too long ago are read")
     func ages() throws {
         try scene.open()
         for number in 1...5 as ClosedRange<SequenceNumber> {

@@ -9,7 +9,7 @@ import Testing
 struct StoreAppendTests {
     let scene = StoreScene()
 
-    /// An engine for the test alone, and the number of times that it has synced something.
+    /// Returns an engine for the test alone, and the number of its syncs since its start.
     private func engine(_ durability: Durability = .full) throws -> (engine: LogEngine, syncs: Guarded<Int>) {
         let syncs = Guarded(0)
         (scene.options.durability, scene.options.segmentSize) = (durability, 64 << 10)
@@ -51,7 +51,8 @@ struct StoreAppendTests {
     }
 
     @Test(
-        "Q5: with full durability appends are synced and mere changes are not", arguments: [Durability.full, .normal])
+        "Q5: with full durability appends are synced, and changes without appends are not",
+        arguments: [Durability.full, .normal])
     func synced(_ durability: Durability) throws {
         let (engine, syncs) = try engine(durability)
         engine.carryOut([.append(Groups.of(1...1))]) { _ in }
@@ -62,7 +63,7 @@ struct StoreAppendTests {
         #expect(syncs.withLock { $0 } == (durability == .full ? 2 : 0))
     }
 
-    @Test("Q1: a closed store says so")
+    @Test("Q1: a closed store refuses requests with an error that says so")
     func notOpen() throws {
         try scene.open()
         scene.close()

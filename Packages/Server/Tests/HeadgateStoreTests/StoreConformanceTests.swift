@@ -7,12 +7,14 @@ import Testing
 
 @Suite("Event store on disk: the tests of every store")
 struct StoreConformanceTests {
-    @Test("Q1: a store passes the tests of every store", arguments: EventStoreConformance.checks)
+    @Test("Q1: the event store on disk passes the tests of every store", arguments: EventStoreConformance.checks)
     func conforms(_ check: EventStoreConformance.Check) throws {
         try run(check, StoreScene(durability: .normal))
     }
 
-    @Test("Q1, Q11: so does a log that packs whatever it can", arguments: EventStoreConformance.checks)
+    @Test(
+        "Q1, Q11: a log that packs whatever it can passes the tests of every store",
+        arguments: EventStoreConformance.checks)
     func packs(_ check: EventStoreConformance.Check) throws {
         let scene = StoreScene(durability: .normal)
         scene.options.leastPacked = 1

@@ -80,7 +80,7 @@ struct StoreDeadLetterTests {
         #expect(scene.store.deadLetterTally == Tally(events: 2, bytes: 2 * each))
     }
 
-    @Test("D10: a closed store says so")
+    @Test("D10: a closed store refuses to read and to purge dead letters")
     func closed() throws {
         try scene.open()
         scene.close()

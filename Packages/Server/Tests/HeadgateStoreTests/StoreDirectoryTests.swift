@@ -22,7 +22,7 @@ struct StoreDirectoryTests {
         second.close()
     }
 
-    @Test("Q9: a second daemon is refused, though somebody has removed the lock's file")
+    @Test("Q9: a second daemon is refused even if the lock file was removed")
     func lockRemoved() throws {
         try scene.open()
         try FileManager.default.removeItem(atPath: scene.directory + "/headgate.lock")
@@ -37,7 +37,9 @@ struct StoreDirectoryTests {
         second.close()
     }
 
-    @Test("Q9: a directory is free when its store is closed, though a program that is just starting has its files")
+    @Test(
+        "Q9: a directory is free once its store is closed, even if a program that is starting has copies of its open files"
+    )
     func freeAtOnce() throws {
         try scene.open()
         let child = StartingProgram(has: scene.directory + "/headgate.lock")
@@ -46,7 +48,7 @@ struct StoreDirectoryTests {
         withExtendedLifetime(child) {}
     }
 
-    @Test("Q9: files are the owner's alone, and a missing directory is made, with those above it")
+    @Test("Q9: only the owner can read and write the files, and missing directories are created")
     func modes() throws {
         scene.options.directory += "/deeper/still"
         try scene.open()
@@ -58,7 +60,7 @@ struct StoreDirectoryTests {
         }
     }
 
-    @Test("Q9: a directory that cannot be created is a fault with its cause")
+    @Test("Q9: a directory that cannot be created is an error with its cause")
     func impossible() throws {
         scene.options.directory = "/dev/null/data"
         #expect(throws: StoreFault.failed("cannot create the directory /dev/null/data: Not a directory")) {
@@ -69,7 +71,7 @@ struct StoreDirectoryTests {
     }
 
     @Test(
-        "Q11: a file of another version is refused, and stays unchanged",
+        "Q11: a file of another format version is refused, and stays unchanged",
         arguments: [1, 2, 3, 4, 6] as [UInt8])
     func otherVersion(_ version: UInt8) throws {
         try scene.open()

@@ -6,7 +6,7 @@ import Testing
 @Suite("Event store: written records and counts")
 struct StoreFormatTests {
     @Test(
-        "Q6: tallies come back as they were written",
+        "Q6: tallies are read as they were written",
         arguments: [
             [:], [1: Tally(events: 3, bytes: 900)],
             [7: Tally(events: 1, bytes: 1), .max: Tally(events: 0, bytes: 1 << 33)],
@@ -16,7 +16,7 @@ struct StoreFormatTests {
         #expect(decoded == tallies)
     }
 
-    @Test("Q8: impossible tallies are refused", arguments: [1, 19, 21])
+    @Test("Q8: tallies with an impossible length or number are refused", arguments: [1, 19, 21])
     func impossibleTallies(_ length: Int) {
         let short = [UInt8](repeating: 0, count: length)
         #expect(short.withUnsafeBytes { TallyBlob.decode($0) } == nil)
@@ -25,7 +25,7 @@ struct StoreFormatTests {
     }
 
     @Test(
-        "Q2: ranges come back as they were written",
+        "Q2: ranges are read as they were written",
         arguments: [
             [], [7...7], [7...9, 11...11, 100...1_000_000_000, 1_000_000_002...1 << 60],
         ] as [[ClosedRange<SequenceNumber>]])
@@ -57,7 +57,7 @@ struct StoreFormatTests {
         bytes.withUnsafeBytes { RangeBlob.decode($0, behind: position, through: newest) }
     }
 
-    @Test("Q6: once past every position, older groups are not read")
+    @Test("Q6: the backlog is counted from the newest group on, and groups before the oldest position are not read")
     func countEnds() {
         var count = BacklogCount(dispatchers: [.at(5), .at(9, number: 2)], routes: [1: [1, 2]])
         for first in [9, 7, 5] as [SequenceNumber] {

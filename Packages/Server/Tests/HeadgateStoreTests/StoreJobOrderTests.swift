@@ -32,7 +32,7 @@ private struct JobRun {
     private var deadLetters: [SequenceNumber] = []
     /// The answers to the jobs of a turn.
     private let answers = JobAnswers()
-    /// The last events of groups, stored or not.
+    /// The numbers of the last events of all groups, stored or not.
     private var ends: [SequenceNumber] = [0]
 
     init(seed: UInt64) throws {

@@ -7,7 +7,7 @@ import Testing
 struct StoreReadTests {
     let scene = StoreScene()
 
-    @Test("Q6: lone events are read many at a time")
+    @Test("Q6: one read returns many groups of one event")
     func coalescedReads() throws {
         try scene.open()
         for number in 1...1_200 as ClosedRange<SequenceNumber> {
@@ -29,7 +29,7 @@ struct StoreReadTests {
         #expect(try scene.read(after: 4)?.map(\.sequenceNumber) == Array(5...14))
     }
 
-    @Test("Q2: reading from inside a group gives the group, and reading behind the last gives none")
+    @Test("Q2: a read from inside a group returns the group, and a read after the last event returns none")
     func insideAndEnd() throws {
         try scene.open()
         scene.append(Groups.of(10...20))

@@ -4,7 +4,7 @@ import Testing
 
 @testable import HeadgateStore
 
-@Suite("Event store: room")
+@Suite("Event store: limited room")
 struct StoreRoomTests {
     @Test("Q8: a full disk refuses appends until there is room", .enabled(if: SmallDisk.isPossible))
     func fullDisk() throws {
@@ -18,7 +18,7 @@ struct StoreRoomTests {
         var refused: SequenceNumber = 2
         while scene.append(Groups.of(refused...refused, size: 50_000)) == nil { refused += 1 }
         guard case .noRoom = scene.append(Groups.of(refused...refused, size: 50_000)) else {
-            Issue.record("not refused for want of room")
+            Issue.record("the append was not refused with noRoom")
             return
         }
         #expect(try scene.numbers() == Array(1..<refused))
@@ -59,10 +59,10 @@ struct StoreRoomTests {
         _ = try scene.reopen()
         #expect(scene.droppedDeadLetters == [1: 3, 2: 1])
         scene.close()
-        #expect(scene.droppedDeadLetters == [1: 3, 2: 1], "what a start finds was told before")
+        #expect(scene.droppedDeadLetters == [1: 3, 2: 1], "a start does not report dropped dead letters again")
     }
 
-    @Test("D10: a dead letter keeps all that is known of it")
+    @Test("D10: a dead letter is read with all members that were written")
     func deadLetter() throws {
         let scene = StoreScene()
         try scene.open()

@@ -8,7 +8,7 @@ import Testing
 struct StoreStateTests {
     let scene = StoreScene()
 
-    @Test("Q3: dispatchers, routes and groups come back")
+    @Test("Q3: dispatchers, routes and groups are restored")
     func comesBack() throws {
         try scene.open()
         let orphan = StoredDispatcher(number: 2, id: "archive", settled: Settled(through: 1), orphanedSince: 77)
@@ -69,7 +69,7 @@ struct StoreStateTests {
                 == [StoredDispatcher(number: 1, id: "collect", settled: Settled(through: 9), orphanedSince: 3)])
     }
 
-    @Test("Q7: recent ids come back oldest first, and unused ones are forgotten")
+    @Test("Q7: recent ids are restored oldest first, without the forgotten ones")
     func recentIDs() throws {
         try scene.open()
         for number in 1...200 as ClosedRange<SequenceNumber> {
@@ -84,7 +84,7 @@ struct StoreStateTests {
         #expect(ids.last == RecentIDs(lastSequenceNumber: 200, receivedStamp: 2_000, count: 1, bytes: [200]))
     }
 
-    @Test("P7: the newest event's time of receipt is returned, so that ages do not go back behind it")
+    @Test("P7: the newest event's time of receipt is restored, so that later events are not older")
     func newestStamp() throws {
         #expect(try scene.open().newestStamp == nil)
         scene.append(Groups.of(1...1, received: 7_000))
@@ -93,7 +93,7 @@ struct StoreStateTests {
         #expect(try scene.reopenWhenIdle().newestStamp == 9_000)
     }
 
-    @Test("P1: the prerequisites of a group are stored with it, and of known ones only those added since")
+    @Test("P1: a group's initial state is stored with it, and does not change known positions and values")
     func initialState() throws {
         try scene.open()
         scene.write(
@@ -113,7 +113,7 @@ struct StoreStateTests {
         #expect(state.kept == ["key": [1], "other": [3]])
     }
 
-    @Test("B23: a value stored under a name comes back, empty or not, until it is removed")
+    @Test("B23: a value stored under a name is restored, empty or not, until it is removed")
     func kept() throws {
         try scene.open()
         scene.write(.keep("pause", [1, 2]), .keep("empty", []), .keep("gone", [3]), .keep("ünïcode", [4]))

@@ -56,7 +56,7 @@ struct StoreVerificationTests {
         #expect(try content() == before)
     }
 
-    @Test("Q9: a store in use is not read")
+    @Test("Q9: a store in use is not verified")
     func refused() throws {
         try scene.open()
         #expect(throws: StoreFault.inUse("\(scene.directory) is used by another headgated (pid \(getpid()))")) {

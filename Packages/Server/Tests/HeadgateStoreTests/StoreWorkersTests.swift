@@ -9,7 +9,7 @@ import Testing
 
 /// Tests which thread carries out the jobs of a store on an event loop.
 @Suite(.timeLimit(.minutes(5))) struct StoreWorkersTests {
-    @Test("Q5: after some quick answers the loop's own thread commits, and hands back the remaining jobs")
+    @Test("Q5: after some quick answers of the disk the loop's own thread commits")
     func inPlace() async throws {
         let scene = try Scene()
         let before = scene.syncs.syncedOnLoop
@@ -19,7 +19,7 @@ import Testing
         await scene.end()
     }
 
-    @Test("Q5: before some quick answers, the store's thread waits for the disk")
+    @Test("Q5: until the disk has answered quickly some times, the store's thread waits for it")
     func notYet() async throws {
         let scene = try Scene()
         // The loop's thread has opened the store.
@@ -29,7 +29,7 @@ import Testing
         await scene.end()
     }
 
-    @Test("Q5: a large group goes to the store's thread, so that the loop reads the next meanwhile")
+    @Test("Q5: a large group goes to the store's thread, so that the loop reads further events meanwhile")
     func much() async throws {
         let scene = try Scene()
         scene.append(1...50)
@@ -71,7 +71,9 @@ import Testing
         await scene.end()
     }
 
-    @Test("Q5: with normal the loop's own thread writes, also large groups, since it does not wait for the disk")
+    @Test(
+        "Q5: with durability normal the loop's own thread also writes large groups, because it does not wait for the disk"
+    )
     func atOnce() async throws {
         let scene = try Scene(durability: .normal)
         scene.append(1...50)
@@ -82,12 +84,12 @@ import Testing
         await scene.end()
     }
 
-    @Test("Q5: with normal, jobs beyond a write go to the store's thread, and events keep their order")
+    @Test("Q5: with durability normal, jobs that need a sync go to the store's thread, and events keep their order")
     func takesMore() async throws {
         let scene = try Scene(durability: .normal, segmentSize: 64 << 10)
         scene.append(1...50)
         let before = scene.syncs.syncedOnLoop
-        // Each segment has room for some, and its end is synced.
+        // Each segment has room for some of the events, and is synced when it ends.
         scene.submitAppends(51...1_000, size: 900)
         // No dispatcher needs the events, so that segments are dropped.
         let left = scene.numbers()
@@ -98,7 +100,7 @@ import Testing
         await scene.end()
     }
 
-    @Test("Q5: with normal, jobs that the store's thread leaves to the loop are written before later ones")
+    @Test("Q5: with durability normal, jobs that the store's thread leaves to the loop are written before later ones")
     func left() async throws {
         let scene = try Scene()
         let order = scene.orderOfLeft()
@@ -118,7 +120,7 @@ import Testing
     }
 }
 
-/// A store on a loop with a thread of its own, and a disk whose answers the test releases.
+/// A store on a loop with a thread of its own, and a disk whose syncs the test can block.
 private final class Scene: Sendable {
     let directory: String
     let syncs: SyncWatch
@@ -213,7 +215,7 @@ private final class Scene: Sendable {
             let isStored = Guarded(false)
             workers.put(.append(group) { fault in isStored.withLock { $0 = fault == nil } })
             var isDone = false
-            // Without a commit the workers never ring, and the wait ends after 30 seconds.
+            // Without a commit the workers report no news, and the wait ends after 30 seconds.
             while !isDone, hasRung.withLock(when: { $0 }, atMost: 30_000, { $0 }) {
                 hasRung.withLock { $0 = false }
                 for news in workers.takeNews() { news.answers.forEach { $0() } }
@@ -249,7 +251,7 @@ private final class Scene: Sendable {
         return (bench.isLeft, bench.written)
     }
 
-    /// The numbers of all events.
+    /// Returns the numbers of all events.
     func numbers() -> [SequenceNumber] {
         var numbers: [SequenceNumber] = []
         while true {
@@ -339,7 +341,7 @@ private final class WorkersBench: @unchecked Sendable {
         isReading.withLock { $0 = false }
     }
 
-    // MARK: Asking
+    // MARK: Requests
 
     func start() {
         workers.onNews = { [weak self] in self?.take() }

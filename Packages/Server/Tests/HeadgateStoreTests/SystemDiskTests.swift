@@ -4,9 +4,9 @@ import Testing
 
 @testable import HeadgateStore
 
-/// The machine's own file system, as a store uses it.
+/// Tests the machine's own file system, as a store uses it.
 @Suite struct SystemDiskTests {
-    /// Runs `body` with a file of a size that contains no zeros, and with the expected content.
+    /// Runs `body` with a file of `size` bytes without zeros, and with its expected content. Then compares the two.
     private func withFile(size: Int, _ body: (any DiskFile, inout [UInt8]) throws -> Void) throws {
         let path = FileManager.default.temporaryDirectory.path + "/headgate-disk-\(UUID().uuidString)"
         let file = try SystemDisk().open(path, creating: true)
@@ -21,7 +21,7 @@ import Testing
     }
 
     @Test(
-        "Q5: bytes that are appended, or written in between, are there with all before them",
+        "Q5: appended and written bytes are read back, with all bytes before them",
         arguments: Seeds.first(8))
     func appends(_ seed: Seed) throws {
         var random = SeededRandom(seed: seed)
@@ -36,7 +36,7 @@ import Testing
                     try bytes.withRawBytes { try file.write($0, at: end) }
                 } else {
                     try bytes.withRawBytes { try file.append($0, at: end) }
-                    // The bytes after it may be zeros now: a caller that appends does not need them.
+                    // An append may replace the bytes after it by zeros, up to the end of its block.
                     let blockEnd = min((end + bytes.count + 4_095) / 4_096 * 4_096, model.count)
                     var rest = [UInt8](repeating: 0, count: blockEnd - end - bytes.count)
                     _ = try rest.withUnsafeMutableBytes { try file.read(into: $0, at: end + bytes.count) }
@@ -49,7 +49,7 @@ import Testing
         }
     }
 
-    @Test("Q5: a sync that is begun ends, while more is written to the file and to others; there is one at a time")
+    @Test("Q5: a sync ends although the file is written to meanwhile, and no second sync begins before its end")
     func meanwhile() throws {
         try withFile(size: 1 << 20) { file, model in
             #expect(!file.isSyncing)
@@ -67,7 +67,7 @@ import Testing
         }
     }
 
-    @Test("Q5: a file may be closed during a sync of it, and another can be synced then")
+    @Test("Q5: a file may be closed during its sync, and another file can be synced then")
     func closedMeanwhile() throws {
         let path = FileManager.default.temporaryDirectory.path + "/headgate-disk-\(UUID().uuidString)"
         let disk = SystemDisk()
@@ -78,7 +78,7 @@ import Testing
         }
     }
 
-    @Test("Q5: a change that cannot be synced is not begun")
+    @Test("Q5: a sync of an invalid descriptor does not begin")
     func nothingToSync() throws {
         let sync = BackgroundSync()
         #expect(!sync.begin(-1))
@@ -86,7 +86,7 @@ import Testing
         #expect(throws: Never.self) { try sync.end(on: -1) }
     }
 
-    @Test("Q10: a file whose end is within a block is not lengthened by an append there")
+    @Test("Q10: an append near the end of a file does not lengthen the file to a whole block")
     func endWithinABlock() throws {
         try withFile(size: 10_000) { file, model in
             let bytes = [UInt8](repeating: 7, count: 100)

@@ -41,7 +41,7 @@ final class KafkaCluster {
         orderCount += 1
         orders.write(Data((text + "\n").utf8))
         let answer = try await line(orderCount)
-        guard answer == "done" else { throw NeverHappened("the order \(text)", details: answer) }
+        guard answer == "done" else { throw NeverHappened("the command \(text)", details: answer) }
     }
 
     /// Sends a command such as `down` or `up` for every broker.

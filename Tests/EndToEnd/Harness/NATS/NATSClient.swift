@@ -30,7 +30,7 @@ final class NATSClient {
         shutdown(descriptor, Int32(SHUT_RDWR))
     }
 
-    /// True if a server listens at the port.
+    /// Returns true if a server listens at the port.
     static func isListening(_ port: UInt16) -> Bool {
         guard let descriptor = try? connected(to: port) else { return false }
         close(descriptor)

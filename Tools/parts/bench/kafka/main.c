@@ -1,6 +1,6 @@
 // Measures the maximum rate of a librdkafka producer, limited only by the brokers.
 //
-//     produce BROKERS EVENTS SIZE BATCH    produces so many messages to the topic `events`, and waits after each batch
+//     produce BROKERS EVENTS SIZE BATCH    produces EVENTS messages to the topic `events`, and waits after each batch
 //                                          until all replicas have it; prints messages a second
 //     produce BROKERS                      prints how many messages the topic has ever stored
 
@@ -74,7 +74,7 @@ static double rate(rd_kafka_t *producer, long events, size_t size, long batch) {
         produce(producer, body, size);
         if (i % batch == 0 || i == events) rd_kafka_flush(producer, patience_ms);
     }
-    if (delivered != events) fail("not all was delivered", "the brokers take too long");
+    if (delivered != events) fail("delivery", "the brokers have not acknowledged all messages in time");
     free(body);
     return (double)events / (now() - start);
 }

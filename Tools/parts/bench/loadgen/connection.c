@@ -88,7 +88,7 @@ static unsigned take_answers(struct connection *connection, uint64_t now, struct
     const char *end = at + connection->input_length;
     unsigned count = 0;
     while (at < end) {
-        if (connection->unanswered == 0) fault("an answer to nothing: %.*s", shown_length(at, end), at);
+        if (connection->unanswered == 0) fault("an answer without a request: %.*s", shown_length(at, end), at);
         ptrdiff_t length = connection->protocol->accept(at, (size_t)(end - at), &connection->expectation);
         if (length < 0) refuse(connection, at, end);
         if (length == 0) break;

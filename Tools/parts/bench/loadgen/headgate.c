@@ -19,7 +19,7 @@ static void prepare(struct template *template, const struct options *options) {
     const bool is_one = options->events == 1;
     const size_t size = event_size(options->size);
     if (options->events * (size + 1) + sizeof many_opening + sizeof many_closing > REQUEST_LIMIT)
-        fault("--size is too large for so many events");
+        fault("--size is too large for the number of --events");
     char *out = stpcpy(template->bytes, is_one ? opening : many_opening);
     for (unsigned index = 0; index < options->events; index++) {
         if (index > 0) *out++ = ',';

@@ -4,7 +4,7 @@
 //     lone SOCKET FILE ROUNDS     prints the port of its collector, waits for a line, then prints medians in microseconds: of the
 //                                 event, of its acknowledgement, of the write, and of the request
 //
-// FILE is created and filled first, so that a write changes only bytes.
+// FILE is created and filled first, so that a measured write changes only bytes of the file and not its size.
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -22,7 +22,7 @@
 
 enum { EVENT = 300, FILE_SIZE = 1 << 20, BUFFER = 1 << 16, WARM_UP = 20 };
 
-/// The pause before each measurement, in which all processes sleep, as they do if events are rare.
+/// The pause before each measurement, so that all processes sleep as they do when events are rare.
 static const struct timespec rest = {.tv_nsec = 3000000};
 
 static const char answer[] = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
@@ -159,17 +159,17 @@ static struct passage time_event(int daemon, int *collector, int listener) {
     send_all(daemon, line, EVENT - 1);
     while (passage.acknowledged == 0 || passage.arrived == 0) {
         struct pollfd polls[] = {{.fd = daemon, .events = POLLIN}, {.fd = *collector < 0 ? listener : *collector, .events = POLLIN}};
-        if (poll(polls, 2, 10000) <= 0) fail("the event does not come");
+        if (poll(polls, 2, 10000) <= 0) fail("the event did not arrive within 10 s");
         if (polls[1].revents != 0 && *collector < 0) {
             *collector = accept_one(listener);
         } else if (polls[1].revents != 0) {
-            if (!read_message(*collector)) fail("the dispatcher has gone");
+            if (!read_message(*collector)) fail("the dispatcher closed its connection");
             passage.arrived = now() - start;
             send_all(*collector, answer, sizeof answer - 1);
         }
         if (polls[0].revents != 0) {
             ssize_t count = recv(daemon, received, sizeof received - 1, 0);
-            if (count <= 0) fail("the daemon has gone");
+            if (count <= 0) fail("the daemon closed the connection");
             received[count] = 0;
             if (strstr(received, "\"result\"") == NULL) fail(received);
             passage.acknowledged = now() - start;

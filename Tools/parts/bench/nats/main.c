@@ -1,6 +1,6 @@
 // Measures the maximum rate of a libnats publisher, limited only by the server.
 //
-//     publish URL EVENTS SIZE    publishes so many messages to the stream `EVENTS`, as quickly as they are taken, and waits for
+//     publish URL EVENTS SIZE    publishes EVENTS messages to the stream `EVENTS` as fast as the server accepts them, and waits for
 //                                all acknowledgements; prints messages a second
 //     publish URL                creates the stream if it does not exist; prints how many messages it has ever stored
 

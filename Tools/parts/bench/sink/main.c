@@ -2,7 +2,7 @@
 // the maximum rate of a sender.
 //
 //     sink serve                            prints its port; GET returns the number of events received so far
-//     sink post PORT BATCHES EVENTS SIZE    posts so many batches, one after the other; prints events a second
+//     sink post PORT BATCHES EVENTS SIZE    posts BATCHES batches, one after the other; prints events a second
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -21,7 +21,7 @@ enum { MAX_CONNECTIONS = 64, BUFFER = 1 << 20 };
 struct connection {
     char *bytes;
     size_t count;
-    /// The remaining bytes of the body. While it is 0, the head is read.
+    /// The number of bytes of the body still to read, or 0 while a head is read.
     size_t body;
     int is_question;
 };
@@ -39,7 +39,7 @@ static void fail(const char *what) {
 static void send_all(int descriptor, const char *bytes, size_t count) {
     while (count > 0) {
         ssize_t sent = send(descriptor, bytes, count, MSG_NOSIGNAL);
-        if (sent < 0) return; // It has gone, which its next read tells.
+        if (sent < 0) return; // The peer has closed the connection; the next read handles that.
         bytes += sent;
         count -= (size_t)sent;
     }
@@ -60,7 +60,7 @@ static void count_lines(const char *bytes, size_t count) {
     }
 }
 
-/// Takes a head from the buffer. Returns its size in bytes, or 0 if it is incomplete.
+/// Parses the head of a request in the buffer. Returns its size in bytes, or 0 if it is incomplete.
 static size_t take_head(struct connection *connection) {
     char *end = memmem(connection->bytes, connection->count, "\r\n\r\n", 4);
     if (end == NULL) return 0;

@@ -6,7 +6,7 @@ import HeadgateData
 ///
 ///     SwiftTracker SOCKET LINES ACKNOWLEDGED PER_SECOND
 ///
-/// The client assigns the IDs of the events. It reconnects when the daemon was away, and sends unacknowledged events again.
+/// The client assigns the IDs of the events. It reconnects after a restart of the daemon, and sends unacknowledged events again.
 /// The program writes each acknowledged ID as a line to the file ACKNOWLEDGED.
 @main
 struct SwiftTracker {
@@ -29,7 +29,7 @@ struct SwiftTracker {
         await tracker.client.close()
     }
 
-    /// Tracks five portions a second. The events of a portion are in flight together.
+    /// Tracks the lines in five portions a second. The events of a portion are in flight together.
     private func track(_ lines: [Substring], perSecond: Int) async throws {
         let portion = perSecond / 5 + 1
         for start in stride(from: 0, to: lines.count, by: portion) {
@@ -41,7 +41,7 @@ struct SwiftTracker {
         }
     }
 
-    /// Makes an event of a line of the package history, which has the day, the time, the action, and the package.
+    /// Returns the event of a line of the package history: day, time, action and package.
     private static func event(_ line: Substring) -> OutgoingEvent {
         let words = line.split(separator: " ", maxSplits: 3)
         let word = { (index: Int) in index < words.count ? String(words[index]) : "" }

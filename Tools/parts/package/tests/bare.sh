@@ -1,7 +1,7 @@
 # Sourced by Tools/test-package: tests the package in a root without systemd, as in a container.
 # shellcheck shell=bash
 
-# OWNER:GROUP MODE PLACE
+# The expected files of the package: OWNER:GROUP MODE PATH
 places='root:root 755 /usr/bin/headgate
 root:root 755 /usr/bin/headgated
 root:root 755 /usr/bin/headgate-console
@@ -44,25 +44,25 @@ test_bare() {
     section "Without systemd"
     install_in "$root" adduser >/dev/null 2>&1
     # Install the dependencies first, so that only the package's own files are new.
-    succeeds "it is installed with all that it depends on" install_in "$root" /root/headgate.deb
+    succeeds "the package is installed with its dependencies" install_in "$root" /root/headgate.deb
     inside dpkg --purge headgate >/dev/null 2>&1
     before=$(everything)
-    succeeds "it is installed again" inside dpkg -i /root/headgate.deb
-    prints "every library is there, and none of Swift's is needed" "" missing_libraries
-    prints "its files belong to whom they should" "$places" owners
-    shows "its user has no shell, and its group is its own" '^headgate:x:[1-9][0-9]{2}:[0-9]+:Headgate,,,:/var/lib/headgate:/usr/sbin/nologin$' \
+    succeeds "the package is installed again" inside dpkg -i /root/headgate.deb
+    prints "the programs find every library, and need none of Swift" "" missing_libraries
+    prints "the files have the expected owners and modes" "$places" owners
+    shows "the daemon's user has no shell" '^headgate:x:[1-9][0-9]{2}:[0-9]+:Headgate,,,:/var/lib/headgate:/usr/sbin/nologin$' \
         inside getent passwd headgate
-    succeeds "its files are as they were packaged" inside dpkg --verify headgate
-    shows "the programs tell their version" '^headgated [0-9.]+ \([0-9a-f]{40}(-changed)?\)$' inside headgated --version
-    prints "the configuration is without fault" "the configuration is valid" \
+    succeeds "the files are those of the package" inside dpkg --verify headgate
+    shows "headgated prints its version and commit" '^headgated [0-9.]+ \([0-9a-f]{40}(-changed)?\)$' inside headgated --version
+    prints "the packaged configuration is valid" "the configuration is valid" \
         inside setpriv --reuid headgate --regid headgate --init-groups \
         headgated --check --config /etc/headgate/headgate.json
-    prints "the units are enabled for the day that systemd is there" "/etc/systemd/system/multi-user.target.wants/headgate.service
+    prints "the units are enabled, for a later start of systemd" "/etc/systemd/system/multi-user.target.wants/headgate.service
 /etc/systemd/system/sockets.target.wants/headgate.socket" inside sh -c "find /etc/systemd/system -name 'headgate*' | sort"
-    succeeds "it is purged" inside dpkg --purge headgate
-    prints "nothing is left of it" "" diff <(echo "$before") <(everything)
-    refused "nor its user" '' inside getent passwd headgate
-    refused "nor the console's user" '' inside getent passwd headgate-console
+    succeeds "the package is purged" inside dpkg --purge headgate
+    prints "no file of the package is left" "" diff <(echo "$before") <(everything)
+    refused "the daemon's user is removed" '' inside getent passwd headgate
+    refused "the console's user is removed" '' inside getent passwd headgate-console
     test_terminals
 }
 
@@ -73,9 +73,9 @@ test_terminals() {
     inside dpkg -i /root/headgate.deb >/dev/null
     local page
     for page in man1/headgate.1 man8/headgated.8 man8/headgate-console.8; do
-        prints "$page is clean to groff" "" inside sh -c "man --warnings=w -l /usr/share/man/$page.gz 2>&1 >/dev/null"
+        prints "groff finds no fault in $page" "" inside sh -c "man --warnings=w -l /usr/share/man/$page.gz 2>&1 >/dev/null"
         # The date of the pages is that of the programs.
-        prints "$page is clean to mandoc" "" \
+        prints "mandoc finds no fault in $page" "" \
             inside sh -c "mandoc -T lint -W warning /usr/share/man/$page.gz | grep -v 'missing date'; true"
     done
     test_completions

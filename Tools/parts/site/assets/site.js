@@ -1,4 +1,4 @@
-// The search, and adjustments to the window that need a script. Pages are complete without it.
+// The search, and adjustments to the size of the window. Pages are complete without this script.
 "use strict";
 
 const root = document.currentScript.dataset.root;
@@ -9,14 +9,14 @@ const count = document.getElementById("the-count");
 const list = panel.querySelector("ol");
 const MOST = 40;
 
-// Decisions, records and the reference of the Swift modules come after all other pages.
+// Factors for the rank of results: decisions, records and the reference of the Swift modules come after similar results.
 const WEIGHTS = { "Swift/": 0.5, "Decisions/": 0.5, "Records/": 0.5 };
-// Words of a question that say nothing about its subject.
+// Words that the search ignores, since they say nothing about the subject of a question.
 const STOP_WORDS = new Set(
   "a an and are as at be by can do does for from get have how i if in is it its me my of on or should so that the this to use was we what when where which who why will with you your"
     .split(" "));
 
-/** Each section that has all words, the best first. */
+/** Returns the sections that have all words of a query, the best match first. */
 function lookUp(index, query) {
   const words = wordsOf(query);
   if (!words.length) return [];
@@ -31,14 +31,14 @@ function lookUp(index, query) {
   return found.sort((one, other) => other.worth - one.worth);
 }
 
-/** The words of a query that are looked for: all but stop words, or all if there are no others. */
+/** Returns the words of a query without stop words, or all words if each is a stop word. */
 function wordsOf(query) {
   const words = plain(query).replace(/[?!.,;]+(\s|$)/g, " ").split(/\s+/).filter(Boolean);
   const telling = words.filter((word) => !STOP_WORDS.has(word));
   return telling.length ? telling : words;
 }
 
-/** As it is compared: `batch_size` is two words. */
+/** Returns a text in the form in which texts are compared: in lower case, with spaces instead of underscores. */
 function plain(text) {
   return text.toLowerCase().replaceAll("_", " ");
 }
@@ -54,7 +54,7 @@ function worthOf(words, title, heading, text) {
   return worth + (heading === phrase ? 40 : 0) + (text.includes(phrase) ? 15 : 0);
 }
 
-/** 3 for a word that is there, 2 for the beginning of one, 1 for a part of one. */
+/** Returns 3 if the text has the word, 2 if one of its words begins with it, 1 if one contains it, and otherwise 0. */
 function fit(text, word) {
   let best = 0;
   for (let at = text.indexOf(word); at >= 0 && best < 3; at = text.indexOf(word, at + 1)) {
@@ -68,7 +68,7 @@ function isLetter(sign) {
   return sign !== undefined && /[\p{L}\p{N}]/u.test(sign);
 }
 
-/** What stands around the first of the words, in which all are marked. */
+/** Returns the text around the first match, with all matches marked. */
 function excerpt(text, words) {
   const places = words.map((word) => plain(text).indexOf(word)).filter((place) => place >= 0);
   const start = Math.max(0, Math.min(...places, text.length) - 50);
@@ -97,7 +97,7 @@ function show(query) {
     return element("li", link);
   });
   list.replaceChildren(...items);
-  count.textContent = !found.length ? "Nothing has all of these words"
+  count.textContent = !found.length ? "No section has all of these words"
     : found.length > MOST ? `${MOST} of ${found.length} places` : found.length === 1 ? "1 place" : `${found.length} places`;
   list.hidden = false;
   panel.classList.add("open");
@@ -109,13 +109,13 @@ function closePanel() {
   panel.classList.remove("open");
 }
 
-/** Escape: back to the field, which opens the list, and the list away. */
+/** Handles Escape: moves the focus to the field, and closes the list of results. */
 function leave() {
   if (panel.contains(document.activeElement)) field.focus();
   closePanel();
 }
 
-/** The index is a script: a page that was opened from a folder may load no other file. */
+/** Loads the search index. It is a script, since a page that is opened from a folder may load no other file. */
 function load() {
   if (document.getElementById("the-index")) return;
   const script = document.createElement("script");
@@ -157,7 +157,7 @@ document.addEventListener("keydown", (event) => {
   }
 });
 
-// The keyboard can also scroll content that is too wide. A wide window always shows the menu.
+// Content that is too wide gets the focus, so that the keyboard can scroll it. A wide window always shows the menu.
 const menu = document.querySelector(".menu");
 const current = menu.querySelector("[aria-current]");
 if (current) menu.scrollTop = current.offsetTop - menu.offsetTop - 80;

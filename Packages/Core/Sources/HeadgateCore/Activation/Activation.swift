@@ -67,8 +67,8 @@ public struct ActivationRequest: Sendable, Equatable {
     /// True if the board is run as a barrier. Another process then takes over when the running one disconnects
     /// (Behaviour A6).
     public var isBarrier = false
-    /// The time that the board's process has for its choice of a barrier and for its answer, counted from each request
-    /// to it; nil if the caller limits the time itself.
+    /// The time that the board's process has for its choice of a barrier and for its answer, each counted from the
+    /// request. Nil if the caller limits the time itself.
     public var timeout: Duration? = .seconds(30)
     /// The time to wait for a process that serves the board (Behaviour A1); nil for no limit.
     public var wait: Duration? = .zero
@@ -144,7 +144,7 @@ public enum ActivationOutcome: Sendable, Equatable {
     /// The requester cancelled the activation or has disconnected.
     case withdrawn
 
-    /// The board's process answered so.
+    /// Creates the outcome of an activation whose board was run.
     public static func completed(done: Bool, output: DataItem?) -> ActivationOutcome {
         .completed(BoardResult(done: done, output: output))
     }

@@ -102,7 +102,7 @@ public struct ActivationMachine {
         }
     }
 
-    // MARK: End of the turn
+    // MARK: Steps
 
     private mutating func carryOut(at now: Instant) -> [ActivationOrder] {
         self.now = now

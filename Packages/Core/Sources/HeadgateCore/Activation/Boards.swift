@@ -103,7 +103,7 @@ public enum ServingRefusal: Error, Sendable, Equatable {
     case tooMany(Int)
 }
 
-/// Finds cycles of boards that wait for each other (Behaviour A8).
+/// The search for cycles of boards that wait for each other (Behaviour A8).
 enum BoardCycle {
     /// Returns the shortest path from a board back to itself, with the board at both ends, or nil if there is none.
     /// - Parameter next: returns the boards that a board waits for.
@@ -134,7 +134,7 @@ enum BoardCycle {
     }
 }
 
-/// Activates boards for dispatchers (Behaviour A9). It lives on the scheduler.
+/// A type that activates boards for dispatchers (Behaviour A9). It lives on the scheduler.
 public protocol BoardActivator: AnyObject {
     /// Activates a board. There is no time limit for a process to serve it.
     /// - Parameter then: gets the outcome, after the function has returned. It is not called after the result is
@@ -144,6 +144,6 @@ public protocol BoardActivator: AnyObject {
     ) -> any Disposable
     /// Returns true if a process serves the board.
     func isServed(_ board: String) -> Bool
-    /// Emits each time that a process begins or ceases to serve a board.
+    /// An observable that emits each time that a process begins or ceases to serve a board.
     var servingChanges: Observable<Void> { get }
 }

@@ -82,7 +82,7 @@ extension JSONWriter {
 }
 
 extension ExactDecimal {
-    /// The same bytes for equal values, whatever their notation: `-25e3` is −0.25 · 10³.
+    /// The canonical bytes, the same for equal values in any notation: `-25e3` is −0.25 · 10³.
     fileprivate var canonical: [UInt8] {
         guard !digits.isEmpty else { return [UInt8(ascii: "0")] }
         let sign = isNegative ? [UInt8(ascii: "-")] : []

@@ -1,7 +1,6 @@
 import HeadgateData
 
-/// Combines the states of all barriers: knows which barriers are in scope of each dispatcher, and whether the
-/// dispatcher is open or blocked.
+/// The combined states of all barriers: the barriers in scope of each dispatcher, and its state, open or blocked.
 ///
 /// Barriers report changes, and the coordinator reports the affected dispatchers. No barrier is asked for each event,
 /// so an event costs nothing for barriers that did not change.
@@ -15,8 +14,8 @@ public final class BarrierCoordinator {
     /// answers.
     @exclusivity(unchecked) private(set) var version = 0
     private var nextKey = 0
-    /// Gets each dispatcher that may have become open or blocked, each change in the list or descriptions of barriers,
-    /// and each barrier whose code threw (Behaviour B9).
+    /// The record of possible changes. It gets each dispatcher that may have become open or blocked, and each change in
+    /// the list or descriptions of barriers. It also gets each barrier whose code threw (Behaviour B9).
     private let turn: PendingEvaluations
 
     init(scheduler: any Scheduler, turn: PendingEvaluations) {

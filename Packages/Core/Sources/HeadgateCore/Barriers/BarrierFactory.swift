@@ -1,6 +1,6 @@
 import HeadgateData
 
-/// Creates the barriers of one configurable kind.
+/// A factory of the barriers of one configurable kind.
 public protocol BarrierFactory<BarrierType> {
     associatedtype BarrierType: ConfigurableBarrier
 
@@ -90,7 +90,8 @@ public struct BarrierContext {
     public var queue: SchedulerQueue { SchedulerQueue(scheduler) }
 }
 
-/// Registers and unregisters barriers while the service runs (Behaviour B8). These barriers get no settings.
+/// A type that registers and unregisters barriers while the service runs (Behaviour B8). These barriers get no
+/// settings.
 public protocol BarrierRegistrar: AnyObject {
     /// Registers a barrier for the dispatchers in the scopes. Registering the same instance again replaces its scopes.
     func registerScopedBarrier(_ barrier: any Barrier, scopes: [BarrierScope])

@@ -56,7 +56,8 @@ extension BarrierScope: DataItemConvertible {
 public enum Modules {
     /// The ids of modules.
     public enum Types {
-        /// The usual dispatcher: the only one without settings, and the default scope of the BatchingBarrier.
+        /// The id of the default dispatcher: the only one without settings, and the default scope of the
+        /// BatchingBarrier.
         public static let collect = "collect"
     }
 }

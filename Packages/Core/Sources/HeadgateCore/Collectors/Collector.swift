@@ -1,7 +1,7 @@
 import HeadgateData
 
-/// Adds members to the context of each event (Behaviour P2). The service has the collectors `peer`, `client`, `host`
-/// and `network`; a program may add its own.
+/// A type that adds members to the context of each event (Behaviour P2). The service has the collectors `peer`,
+/// `client`, `host` and `network`; a program may add its own.
 ///
 /// A collector is called on the scheduler for every event before the event is stored. It must be quick and must not
 /// block.

@@ -15,7 +15,7 @@ public final class EventCounts {
     /// The present counts.
     public var all: Counters<EventCounter> { Counters(Array(counts)) }
 
-    /// Emits events that will not be delivered, after they are counted.
+    /// An observable of events that will not be delivered, after they are counted.
     public var lost: Observable<EventLoss> { losses.observable }
 
     /// Reports events that will not be delivered. They must be counted already.

@@ -1,6 +1,6 @@
 import HeadgateData
 
-/// Counts values in buckets and sums them up. Pure. Recording a value takes a search among some twenty bounds and
+/// The counts of values in buckets, and their sum. Pure. Recording a value takes a search among some twenty bounds and
 /// allocates nothing.
 public struct Histogram: Sendable, Equatable {
     /// The bounds of the buckets.

@@ -68,7 +68,7 @@ extension DeadLetter {
 /// The number of a dead letter in its store. Numbers only grow and are never reused.
 public typealias DeadLetterNumber = Int64
 
-/// Selects dead letters (Behaviour D10).
+/// A selection of dead letters (Behaviour D10).
 public struct DeadLetterQuery: Sendable, Equatable {
     /// The dispatcher whose dead letters are selected; nil for all dispatchers.
     public var dispatcher: DispatcherNumber?

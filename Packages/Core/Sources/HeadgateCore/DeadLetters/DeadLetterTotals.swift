@@ -1,5 +1,5 @@
-/// Keeps account of the dead letters: their number and size, their limits, and the dispatchers that are held until
-/// there is room (Behaviour D10).
+/// The account of the dead letters: their number and size, their limits, and the dispatchers that are held until there
+/// is room (Behaviour D10).
 final class DeadLetterTotals {
     private let events: EventQueue
     private let settlements: Settlements

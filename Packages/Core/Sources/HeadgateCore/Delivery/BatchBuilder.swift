@@ -1,6 +1,6 @@
 import HeadgateData
 
-/// Writes events into the body of a batch, as many as the limits allow (Behaviour D1). Pure.
+/// A writer of events into the body of a batch, as many as the limits allow (Behaviour D1). Pure.
 struct BatchBuilder {
     private let format: BatchFormat
     private var mostEvents: Int
@@ -40,7 +40,7 @@ struct BatchBuilder {
     private(set) var isOversize = false
 
     /// Returns true if an event may be added to the batch. Halves of a batch that was lost with its worker contain no
-    /// other events, and the limit of one of their events applies to the whole batch (Behaviour K3).
+    /// other events. The limit of one of their events applies to the whole batch (Behaviour K3).
     func mayTake(_ progress: Progress) -> Bool {
         guard let isOfHalf else { return true }
         return isOfHalf == (progress.mostInBatch != nil) && events.count < Int(progress.mostInBatch ?? .max)

@@ -6,7 +6,7 @@ struct BatchDelay {
 
     private var timer: (any Disposable)?
 
-    /// True while events wait for more.
+    /// True while a wait is running.
     var isInProgress: Bool { timer != nil }
 
     /// Begins a wait, unless one has begun. `then` is called when the time is over, but not after ``end()``.

@@ -1,4 +1,4 @@
-/// Divides the number of events that may be in flight into batches, for a destination that takes events one by one
+/// A division of the events that may be in flight into batches, for a destination that takes events one by one
 /// (``SenderCapacity/isWindow``). Pure.
 ///
 /// A large window has at least four batches, so that others are in flight while the result of one is processed.

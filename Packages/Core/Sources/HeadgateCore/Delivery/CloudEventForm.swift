@@ -1,6 +1,6 @@
 import HeadgateData
 
-/// Encodes events as CloudEvents (version 1.0 of the specification, structured mode, JSON) (Behaviour K1).
+/// The encoding of events as CloudEvents (version 1.0 of the specification, structured mode, JSON) (Behaviour K1).
 ///
 /// The event's name becomes the `type`, its time the `time`, its data the `data`, its key the `partitionkey` (extension
 /// Partitioning), and its sequence number the `sequence` (extension Sequence). Other members of the event are left out.

@@ -381,8 +381,8 @@ struct DeliveryMachine {
 
     /// Gives the events of a lost worker to another one: the first time at once, then after a short wait, which limits
     /// the damage of a worker that crashes at every start. A lost worker is not a failure of the destination, so the
-    /// number of consecutive failures is unchanged. The last allowed attempt is only charged to an event that was alone,
-    /// because another event of the batch may have killed the worker (Behaviour K3, decision 62).
+    /// number of consecutive failures is unchanged. The last allowed attempt is only charged to an event that was
+    /// alone: another event of the batch may have killed the worker (Behaviour K3, decision 62).
     private mutating func reassign(
         _ batch: Batch, _ cause: String, _ answer: LastAnswer, _ moment: DeliveryMoment
     ) -> [Order] {

@@ -468,7 +468,7 @@ final class Dispatcher: EvaluatedDispatcher {
 
     // MARK: The activation barrier
 
-    /// Registers the activation barrier that the settings ask for, or removes it (Behaviour A9).
+    /// Registers the activation barrier that the settings name, or removes it (Behaviour A9).
     func addActivationGate() {
         guard activationGate?.settings != settings.activationBarrier else { return }
         removeActivationGate()

@@ -1,8 +1,8 @@
 import Glibc
 import HeadgateData
 
-/// Records which dispatches barriers have held, and for which reasons (Behaviour D13). A barrier that holds a
-/// dispatcher holds all its pending dispatches, so ranges are enough. Dispatches in flight are in no range.
+/// The dispatches that barriers have held, with the reasons (Behaviour D13). A barrier that holds a dispatcher holds
+/// all its pending dispatches, so ranges are enough. Dispatches in flight are in no range.
 struct HeldRanges {
     /// The reasons, in the order in which they first occurred.
     private var words: [(word: String, ranges: RangeList)] = []

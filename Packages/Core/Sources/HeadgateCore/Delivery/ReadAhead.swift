@@ -1,5 +1,5 @@
-/// Buffers a dispatcher's events before they are needed: from memory, or else from the store. The store gets one read
-/// at a time, and none for a while after a failure. Pure.
+/// The reading ahead of a dispatcher: it buffers events before they are needed, from memory, or else from the store.
+/// The store gets one read at a time, and none for a while after a failure. Pure.
 struct ReadAhead {
     private var state = State.idle
 

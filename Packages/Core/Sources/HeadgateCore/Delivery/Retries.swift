@@ -1,9 +1,10 @@
-/// Computes the wait of a dispatcher after a failure (Behaviour D4, D5). Pure: the random number is a parameter.
+/// The policy that computes the wait of a dispatcher after a failure (Behaviour D4, D5). Pure: the random number is a
+/// parameter.
 struct RetryPolicy: Sendable {
     /// The number of consecutive failures.
     private(set) var failures = 0
 
-    /// The upper bound of a wait that a destination asks for.
+    /// The upper bound of a wait that a destination requests.
     static let longestRetryAfter = Duration.seconds(3600)
 
     /// Resets the number of failures.
@@ -12,11 +13,11 @@ struct RetryPolicy: Sendable {
     }
 
     /// Counts a failure and returns the wait: `random(0, min(cap, base·2^(k−1)))`, but at least the time that the
-    /// destination asked for.
+    /// destination requested.
     /// - Parameters:
     ///   - base: the upper bound of the first wait.
     ///   - cap: the upper bound of every wait.
-    ///   - retryAfter: the time that the destination asked for.
+    ///   - retryAfter: the time that the destination requested.
     ///   - chance: a random number from 0 to 1.
     mutating func failed(base: Duration, cap: Duration, retryAfter: Duration?, chance: Double) -> Duration {
         failures += 1
@@ -28,8 +29,8 @@ struct RetryPolicy: Sendable {
     }
 }
 
-/// Measures the time for which a destination has been answering: from sending an attempt to its answer, and the wait
-/// that the answer causes (Behaviour D9). Pure.
+/// A measurement of the time for which a destination has been answering: from sending an attempt to its answer, and the
+/// wait that the answer causes (Behaviour D9). Pure.
 ///
 /// Other time does not count: time without answers, with the dispatcher blocked, or with nothing to send. An outage of
 /// any length thus makes no dead letters.

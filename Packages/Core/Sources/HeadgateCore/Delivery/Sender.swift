@@ -1,5 +1,5 @@
-/// Sends batches to one destination. A sender contains what differs between the kinds of dispatchers; barriers, queue,
-/// retries and dead letters are the same for all. A program may provide its own (Behaviour K5).
+/// A type that sends batches to one destination. A sender contains what differs between the kinds of dispatchers;
+/// barriers, queue, retries and dead letters are the same for all. A program may provide its own (Behaviour K5).
 ///
 /// All functions are called on the scheduler.
 public protocol Sender: AnyObject {
@@ -31,7 +31,7 @@ public struct SenderCapacity: Sendable, Equatable {
     /// The most events in the next batch, at least one.
     public var events: Int
     /// True if the destination takes events one by one, and not in batches. As many events as in `in_flight` full
-    /// batches may then be in flight, in smaller batches, so that no event waits for the last one of a large batch.
+    /// batches may then be in flight, in smaller batches. No event thus waits for the last one of a large batch.
     public var isWindow = false
     /// True if the sender keeps the order of all its events, including those that failed and are sent again. An event
     /// then need not wait for an older one of its key that is in flight (Behaviour Q2).
@@ -55,7 +55,7 @@ public enum SendResult: Sendable, Equatable {
     /// The destination answered and did not accept the batch.
     case refused(Refusal)
     /// No complete answer arrived. `cause` is a short text for people, like `connection refused`. No attempt is charged
-    /// (Behaviour D9). `retryAfter` is a time that a proxy in front of the destination asked for.
+    /// (Behaviour D9). `retryAfter` is a time that a proxy in front of the destination requested.
     case noAnswer(cause: String, retryAfter: Duration? = nil)
     /// The worker with the batch disconnected or did not answer in time. An attempt is charged, and another worker gets
     /// the events (Behaviour K3).
@@ -96,7 +96,7 @@ public enum SendResult: Sendable, Equatable {
         }
     }
 
-    /// The wait that the destination, or a proxy in front of it, asked for.
+    /// The wait that the destination, or a proxy in front of it, requested.
     var retryAfter: Duration? {
         switch self {
         case .refused(let refusal): refusal.retryAfter
@@ -124,7 +124,7 @@ public enum SendResult: Sendable, Equatable {
         public var cause: String
         /// True if the attempt is charged (Behaviour D9).
         public var isCharged: Bool
-        /// The wait that the destination asked for (Behaviour D5).
+        /// The wait that the destination requested (Behaviour D5).
         public var retryAfter: Duration?
         /// True if the destination does not accept the sender's credentials. The board before the dispatcher is run
         /// again, and the events are sent another time before the refusal applies (Behaviour A9).

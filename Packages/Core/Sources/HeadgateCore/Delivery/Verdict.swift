@@ -26,7 +26,7 @@ enum Verdict: Equatable {
         switch result {
         case .delivered, .partlyRejected: self = .delivered
         case .interrupted: self = .keep
-        // Such a result has a verdict for each event.
+        // The destination reported an outcome for each event, and each gets a verdict of its own.
         case .each: self = .keep
         // Only an answer can make an oversize event a dead letter (Behaviour D2).
         case .noAnswer(let cause, _):

@@ -1,6 +1,6 @@
 import HeadgateData
 
-/// Encodes events as records of a chunk.
+/// A writer that encodes events as records of a chunk.
 package struct RecordWriter {
     private var json: JSONWriter
     private var times = TimestampText()

@@ -4,7 +4,7 @@ import HeadgateData
 public struct StoredEvent {
     /// The chunk that holds the event's bytes.
     let chunk: Chunk
-    /// The offset of its record in the chunk.
+    /// The offset of the event's record in the chunk.
     let offset: Int
     let header: RecordHeader
 

@@ -1,13 +1,14 @@
 import HeadgateData
 
-/// Starts and ends flushes, and notifies their waiters.
+/// The running flushes. The type starts and ends them, and notifies their waiters.
 public final class Flushes {
     private let scheduler: any Scheduler
     private let coordinator: BarrierCoordinator
-    /// Gets each dispatcher whose flushes start or end.
+    /// The record that gets each dispatcher whose flushes start or end.
     private let turn: PendingEvaluations
     private var lastNumber = 0
-    /// Exempt from run-time exclusivity checks: each evaluation of a dispatcher reads it, and it calls nothing.
+    /// The running flushes. Exempt from run-time exclusivity checks: each evaluation of a dispatcher reads the table,
+    /// and the table calls nothing.
     @exclusivity(unchecked) private(set) var table = FlushTable()
     private var waiters = NameTable<(FlushAnswer) -> Void>()
     private var timer: (any Disposable)?
@@ -111,6 +112,7 @@ public final class Flushes {
         endThoseOver(at: nil)
     }
 
+    /// Ends the flushes that are over, and schedules the next deadline.
     /// - Parameter now: the present time; nil to ignore deadlines.
     private func endThoseOver(at now: Instant?) {
         for flush in table.takeOver(at: now) { end(flush, flush.end) }

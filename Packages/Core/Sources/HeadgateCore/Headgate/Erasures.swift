@@ -1,6 +1,6 @@
 import HeadgateData
 
-/// Erases events for all dispatchers, and dead letters (Behaviour E1, E2), one erasure at a time.
+/// The erasures of events for all dispatchers, and of dead letters, one at a time (Behaviour E1, E2).
 ///
 /// The store is scanned while dispatchers continue, until all events of the erasure are found, or as many as one part
 /// holds. Then the dispatchers with pending events of the part finish their batches in flight, and the store records
@@ -18,7 +18,7 @@ final class Erasures {
     private let kept: StoredValues
     /// Called when ``inProgress`` has changed.
     var onProgress: () -> Void = {}
-    /// Emits erasures that an earlier process began, once they are finished.
+    /// The subject that emits erasures that an earlier process began, once they are finished.
     let finished = PulseSubject<FinishedErasure>()
     /// The size at which a part is full.
     var part = ErasureScan.Part()
@@ -141,6 +141,7 @@ final class Erasures {
         }
     }
 
+    /// Reads the dead letters after a number, and collects those that the rule matches.
     /// - Parameter earlier: the dead letters of the erasure up to `after`.
     private func readDeadLetters(
         after: DeadLetterNumber, behind earlier: [DeadLetterNumber] = [], _ erasure: Erasure
@@ -296,7 +297,7 @@ private final class Erasure {
     var rewinds = 0
     /// The events of the present part.
     var found: [StoredEvent] = []
-    /// The number of these events that were needed when they were found.
+    /// The number of events in ``found`` that were needed when they were found.
     var needed = 0
     var isLastPart = false
     /// True if the erasure is kept or was recorded, so that it must be finished.
@@ -307,7 +308,7 @@ private final class Erasure {
     var deadLetters: [DeadLetterNumber]?
     /// The dispatchers that are held until the store has recorded the part.
     var held: [Dispatcher] = []
-    /// Allows other operations on dead letters again.
+    /// The closure that allows other operations on dead letters again.
     var release: () -> Void = {}
     /// The event up to which the store is scanned; nil while bytes are removed.
     var position: SequenceNumber? = 0

@@ -6,16 +6,17 @@ public struct GateEnvironment {
     public var chance: () -> Double
     /// Returns the time zone with a name, or the machine's for nil (Behaviour B24).
     public var timeZone: (String?) -> TimeZoneRules?
-    /// Compiles the regular expressions in rules (Behaviour S5). Without a compiler, a rule with a regular expression
-    /// has a fault.
+    /// The compiler of the regular expressions in rules (Behaviour S5). Without a compiler, a rule with a regular
+    /// expression has a fault.
     public var patternCompiler: any PatternCompiler
-    /// Parses the context of stored events. Returns nil if the bytes are not a JSON object.
+    /// The parser of the context of stored events. It returns nil if the bytes are not a JSON object.
     public var readObject: (UnsafeRawBufferPointer) -> DataObject?
     /// The sizes of commit groups.
     public var groups: GroupBounds
     /// The time at which the program was built, or an earlier time. Earlier wall times count as not set (Behaviour P7).
     public var builtAt: Timestamp
-    /// Runs the boards of activation barriers (Behaviour A9). Without an activator their dispatchers stay blocked.
+    /// The object that runs the boards of activation barriers (Behaviour A9). Without an activator their dispatchers
+    /// stay blocked.
     public weak var boardActivator: (any BoardActivator)?
 
     public init(

@@ -20,7 +20,7 @@ public struct DispatcherSummary: Sendable, Equatable {
     public var retryAt: Timestamp?
     /// The cause of the last failed attempt; nil after a success.
     public var lastError: String?
-    /// The time of that attempt; nil after a success.
+    /// The time of the last failed attempt; nil after a success.
     public var lastErrorAt: Timestamp?
     public var isFlushing: Bool
 }

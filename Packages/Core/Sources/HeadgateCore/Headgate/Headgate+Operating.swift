@@ -117,7 +117,7 @@ extension Headgate {
     /// The progress of the erasure under way; nil if there is none. A change is a ``GateChange/progress``.
     public var erasure: ErasureProgress? { erasures.inProgress }
 
-    /// Emits the ends of erasures that an earlier process began, for the log (Behaviour E2).
+    /// An observable of the ends of erasures that an earlier process began, for the log (Behaviour E2).
     public var finishedErasures: Observable<FinishedErasure> { erasures.finished.observable }
 
     // MARK: Backups

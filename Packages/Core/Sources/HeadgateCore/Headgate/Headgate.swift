@@ -42,7 +42,7 @@ public final class Headgate {
     /// The records of recent events for traces.
     public let trace: EventTrace
     let traceQueries = TraceQueries()
-    /// Runs the operations that wait for the store several times.
+    /// The runner of the operations that wait for the store several times.
     let tasks: TaskRunner
     private let housekeeping: Housekeeping
     let rewinds: Rewinds
@@ -137,16 +137,17 @@ public final class Headgate {
 
     // MARK: Watching
 
-    /// Emits barriers whose code threw or that refused their configuration, for the log (Behaviour B7, B9).
+    /// An observable of barriers whose code threw or that refused their configuration, for the log (Behaviour B7, B9).
     public var barrierFailures: Observable<BarrierFailure> { barrierFailureSubject.observable }
 
-    /// Emits faults of writes to the store, for the log. The writes are repeated (Behaviour Q8).
+    /// An observable of faults of writes to the store, for the log. The writes are repeated (Behaviour Q8).
     public var writeFaults: Observable<StoreFault> { settlements.faults.observable }
 
-    /// Emits the start of each new dispatcher that was moved to an earlier event, for the log (Behaviour R4).
+    /// An observable of the start of each new dispatcher that was moved to an earlier event, for the log (Behaviour
+    /// R4).
     public var dispatcherStarts: Observable<DispatcherStarted> { rewinds.starts.observable }
 
-    /// Emits possible changes, for watchers (Behaviour B10). Without watchers it costs nothing.
+    /// An observable of possible changes, for watchers (Behaviour B10). Without watchers it costs nothing.
     public var changes: Observable<GateChange> { changeSubject.observable }
 
     /// True if ``changes`` is observed.
@@ -300,8 +301,9 @@ public final class Headgate {
     public var isStopping: Bool { stopping != nil }
 
     /// Stops in an orderly way (Behaviour D11, F5): pending events are sent as far as barriers allow, and batches in
-    /// flight are finished, within a time limit. The rest stays stored. Backoff waits are not awaited. A store that
-    /// does not answer is abandoned five seconds after the limit. A second call joins the running stop.
+    /// flight are finished, within a time limit. The rest stays stored. The stop does not wait for dispatchers that are
+    /// backing off. A store that does not answer is abandoned five seconds after the limit. A second call joins the
+    /// running stop.
     /// - Parameters:
     ///   - timeout: the time limit.
     ///   - flushing: true if the stop begins with a flush.

@@ -88,7 +88,7 @@ final class Housekeeping {
             clock.keep()
         }
         // The evaluation at the end of the turn schedules the next sweep. If it were scheduled here, it would be due at
-        // once while expired events still exist, and a timer that restarts itself leaves no time for other work.
+        // once while expired events still exist. A timer that restarts itself leaves no time for other work.
         dispatchers.evaluateAll()
         if dispatchers.present.isEmpty { schedule() }
     }

@@ -1,4 +1,5 @@
-/// Executes the orders of ``StopMachine``, and reports the state of the gate to it after each turn with changes.
+/// A running orderly stop. It executes the orders of ``StopMachine``, and reports the state of the gate to it after
+/// each turn with changes.
 final class OrderlyStop {
     private unowned let gate: Headgate
     private var machine: StopMachine
@@ -10,12 +11,12 @@ final class OrderlyStop {
 
     /// The state of the stop's flush. It has a name that no client's flush has.
     private enum FlushState {
-        /// It has not begun, or it has ended. Next: `storing`.
+        /// No flush is running. Next: `storing`.
         case none
-        /// It runs. Some events that were accepted before the stop may not be stored yet. Next: `sending`, or `none`
-        /// at its end.
+        /// The flush is running. Some events that were accepted before the stop may not be stored yet. Next: `sending`,
+        /// or `none` at its end.
         case storing(String)
-        /// It runs. All events that were accepted before the stop are stored or refused. Next: `none`.
+        /// The flush is running. All events that were accepted before the stop are stored or refused. Next: `none`.
         case sending(String)
     }
 

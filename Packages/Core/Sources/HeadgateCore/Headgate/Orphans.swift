@@ -12,8 +12,8 @@ public struct OrphanSummary: Sendable, Equatable {
     public var until: Timestamp
 }
 
-/// Finds the oldest event in the queue of each removed dispatcher. Such a queue is not buffered, so the event is read
-/// from the store once and remembered.
+/// The age of the oldest event in the queue of each removed dispatcher. Such a queue is not buffered, so the event is
+/// read from the store once and remembered.
 final class OrphanAges {
     /// The time of receipt of the oldest event, on the age scale in milliseconds; nil while it is being read, or if it
     /// cannot be read.

@@ -30,7 +30,7 @@ protocol GateHost: AnyObject {
     var boardActivator: (any BoardActivator)? { get }
 }
 
-/// Collects the dispatchers that need an evaluation during a turn. They are evaluated once, at the end of the turn.
+/// The dispatchers that need an evaluation, collected during a turn. They are evaluated once, at the end of the turn.
 final class PendingEvaluations {
     /// The gate that evaluates the dispatchers.
     @exclusivity(unchecked) weak var host: (any GateHost)?

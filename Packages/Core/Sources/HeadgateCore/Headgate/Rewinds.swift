@@ -1,6 +1,6 @@
 import HeadgateData
 
-/// Rewinds dispatchers (Behaviour R2, R3), one rewind of a dispatcher at a time.
+/// The rewinds of dispatchers, one at a time for each dispatcher (Behaviour R2, R3).
 ///
 /// A dry run only counts the events. Otherwise a dispatcher first finishes its batches in flight, and its settlements
 /// are written. Then the store makes events unsettled again and counts them, while nothing settles an event of the
@@ -14,7 +14,7 @@ final class Rewinds {
     private(set) var count = 0
     /// Rewinds that wait for an earlier one of their dispatcher.
     private var waiting: [String: [Rewind]] = [:]
-    /// Emits the start of each dispatcher that was moved to an earlier event (Behaviour R4).
+    /// The subject that emits the start of each dispatcher that was moved to an earlier event (Behaviour R4).
     let starts = PulseSubject<DispatcherStarted>()
 
     private static let pauseAfterFault = Duration.seconds(1)

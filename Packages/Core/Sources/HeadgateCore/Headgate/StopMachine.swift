@@ -110,6 +110,7 @@ struct StopMachine {
         return end(StopOutcome(batchesLeft: left, isStoreClosed: true))
     }
 
+    /// Takes the next step if its deadline has passed.
     /// - Parameter inFlight: the number of batches in flight.
     mutating func timePassed(to now: Instant, inFlight: Int) -> [Order] {
         guard let due = nextDeadline, now >= due else { return [] }

@@ -45,7 +45,8 @@ final class StoredValues {
     private static func pauseName(_ dispatcher: String) -> String { "pause:\(dispatcher)" }
 }
 
-/// Saves the age scale's stamp together with the clocks, so that the scale continues after a restart (Behaviour P7).
+/// A recorder that saves the age scale's stamp together with the clocks, so that the scale continues after a restart
+/// (Behaviour P7).
 ///
 /// It saves at the start, once a minute, at an orderly stop, and at the beginning of the end of a turn if the wall
 /// clock was set. Otherwise the correction of a wrong clock would look like time that passed while the machine was off.
@@ -67,6 +68,7 @@ final class ClockRecorder {
         keep(events.clockPair())
     }
 
+    /// Saves the clocks if the wall clock was set since the last saved pair.
     /// - Parameter present: the age scale and the clocks at this time.
     func keepIfJumped(_ present: ClockPair) {
         if present.isApart(from: kept) { keep(present) }

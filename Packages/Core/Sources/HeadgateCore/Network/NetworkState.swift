@@ -32,7 +32,7 @@ public enum ConnectionKind: String, CaseIterable, Sendable {
     case other
 }
 
-/// Detects the return of the network. The first known state is not a return. Pure.
+/// A detector of the network's return. The first known state is not a return. Pure.
 struct NetworkReturn {
     private var isAway = false
 

@@ -75,7 +75,7 @@ public enum Observables {
     }
 }
 
-/// Polls a value for one observer.
+/// The polling of a value for one observer.
 private final class Polling<Value: Equatable> {
     private let interval: Duration
     private let scheduler: any Scheduler
@@ -136,11 +136,11 @@ final class Observers<Value> {
 
 /// Something that lasts until it is disposed: a subscription or a timer.
 public protocol Disposable: AnyObject {
-    /// Ends it. Further calls have no effect.
+    /// Ends the subscription or stops the timer. Further calls have no effect.
     func dispose()
 }
 
-/// Runs a closure when it is disposed, once.
+/// A disposable that runs a closure once, when it is disposed.
 public final class DisposeAction: Disposable {
     private var action: (() -> Void)?
 

@@ -53,7 +53,7 @@ private final class Subject<Value> {
     }
 }
 
-/// Notifies observers of events. Unlike a ``StateSubject`` it stores no value.
+/// A source that notifies observers of events. Unlike a ``StateSubject`` it stores no value.
 public struct PulseSubject<Value> {
     private let observers = Observers<Value>()
 

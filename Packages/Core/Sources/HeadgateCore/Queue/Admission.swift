@@ -23,7 +23,7 @@ public enum AdmissionRefusal: Error, Equatable, Sendable {
     case tooLarge
 }
 
-/// Determines the admission of each event in a list that is accepted as a whole or not at all, before any event is
+/// A plan of the admission of each event in a list that is accepted as a whole or not at all, before any event is
 /// stored.
 ///
 /// A duplicate needs no room, whether the first event came before the list or is in the list itself (Behaviour Q7). The

@@ -1,11 +1,11 @@
-/// Counts stored and unsettled events, per dispatcher and in total.
+/// The counts of stored and unsettled events, per dispatcher and in total.
 ///
 /// Each dispatcher settles the events of a route in order, so the rest of a route is the rest of its slowest
 /// dispatcher. Two numbers per route and dispatcher are therefore enough, for any number of events.
 ///
 /// The counts per dispatcher are exact. ``live`` is exact while each dispatcher has one batch in flight. With more
-/// batches in flight, two dispatchers may have settled different events of a route, and ``live`` is too low by at most
-/// the events in their buffers.
+/// batches in flight, two dispatchers may have settled different events of a route. ``live`` is then too low by at
+/// most the events in their buffers.
 public struct Backlog {
     private var unsettled: [RouteNumber: DispatcherTable<Tally>] = [:]
     private var unsettledOfDispatcher = DispatcherTable<Tally>()

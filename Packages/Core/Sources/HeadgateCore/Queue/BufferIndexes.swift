@@ -3,9 +3,9 @@
 struct IntegerSet {
     /// One bit per integer.
     private var words: [UInt64] = []
-    /// Summary bits: a bit of the first level is set if a word of ``words`` is not zero, a bit of each next level if a
-    /// word of the level below is not zero. The last level is a single word. The levels change only when a word gets
-    /// its first bit or loses its last.
+    /// The summary bits. A bit of the first level is set if a word of ``words`` is not zero. A bit of each next level
+    /// is set if a word of the level below is not zero. The last level is a single word. The levels change only when a
+    /// word gets its first bit or loses its last.
     private var levels: [[UInt64]] = []
 
     func contains(_ member: Int) -> Bool {
@@ -103,8 +103,8 @@ struct IntegerSet {
     private static func bits(from member: Int) -> UInt64 { .max &<< UInt64(truncatingIfNeeded: member) }
 }
 
-/// Keeps the order of events with the same key: the keys that have events in flight, and the events put aside behind
-/// them (Behaviour Q2). Pure.
+/// The order of events with the same key: the keys that have events in flight, and the events put aside behind them
+/// (Behaviour Q2). Pure.
 ///
 /// An event whose key is busy is put aside once. When the key becomes free, the first event that is put aside may be
 /// sent, and the next one when that is in a batch. The cost of a batch therefore does not depend on the number of
@@ -115,7 +115,7 @@ struct KeyOrder {
 
     /// The events that are put aside for one key.
     private struct Line {
-        /// Ascending. The numbers before `first` were removed.
+        /// The sequence numbers, ascending. Those before `first` were removed.
         private var numbers: [SequenceNumber] = []
         private var first = 0
 
@@ -177,7 +177,7 @@ struct KeyOrder {
 /// A tournament tree of end times, one per index, with the earliest at the root. A change takes as many steps as the
 /// tree is high.
 struct DeadlineTree {
-    /// The root is at index 1. The second half are the leaves.
+    /// The nodes of the tree. The root is at index 1, and the second half are the leaves.
     private var nodes: [Int64] = []
 
     private var leaves: Int { nodes.count / 2 }

@@ -117,9 +117,9 @@ struct SipHash {
     }
 }
 
-/// Encodes the remembered ids of a group for the store. Each id takes 32 bytes, whatever its length: the event's
-/// sequence number, its time of receipt, and the two halves of the fingerprint, 8 bytes each, little-endian (Behaviour
-/// Q7).
+/// A writer that encodes the remembered ids of a group for the store. Each id takes 32 bytes, whatever its length: the
+/// event's sequence number, its time of receipt, and the two halves of the fingerprint, 8 bytes each, little-endian
+/// (Behaviour Q7).
 struct RecentIDsWriter {
     private var bytes: [UInt8] = []
     private var count = 0

@@ -1,6 +1,6 @@
 import HeadgateData
 
-/// Remembers the ids that clients gave their events, so that a repeated event is stored once (Behaviour Q7).
+/// The remembered ids that clients gave their events, so that a repeated event is stored once (Behaviour Q7).
 ///
 /// The window is limited by age and by number, whichever is reached first. An id beyond the window is not found, even
 /// while its entry still exists. An id is known by 128 bits of a keyed hash (``DedupeKey``). It takes 24 bytes, and 16

@@ -186,8 +186,9 @@ public final class EventQueue {
         return lastSequenceNumber
     }
 
-    /// Adds the event of a dead letter to the end of the queue, for the letter's dispatcher only. The letter is removed
-    /// in the same commit. The event's id is not deduplicated, because it may still be in the window (Behaviour Q7).
+    /// Adds the event of a dead letter to the end of the queue, for the dispatcher of the dead letter only. The dead
+    /// letter is removed in the same commit. The event's id is not deduplicated, because it may still be in the window
+    /// (Behaviour Q7).
     ///
     /// The store must have room, also with `drop_oldest`: no event is evicted for a dead letter.
     func readmit(_ event: StoredEvent, of stored: StoredDeadLetter, namespace: InternedTexts.Number = 0)
@@ -246,8 +247,8 @@ public final class EventQueue {
         backlog.live + gathering.tally + committing.tally
     }
 
-    /// The change by which the store applies the limits of retained events at the present time; nil if nothing is to be
-    /// retained, or the store cannot (Behaviour R1).
+    /// The change by which the store applies the limits of retained events at the present time. Nil if nothing is to be
+    /// retained, or the store cannot retain events (Behaviour R1).
     var retentionChange: StoreChange? {
         guard store.canRewind, let retain = limits.retain else { return nil }
         return .retain(retain.retention(at: presentStamp()))
@@ -442,7 +443,7 @@ extension EventQueue: EventSource {
 
     func hasPassed(_ event: StoredEvent) -> Bool { sweep.hasPassed(event) }
 
-    /// Returns true if an event is too old or was passed by the sweeper. A dispatcher that returns later reads on after
-    /// the sweeper's position, so passed events count as too old for it as well.
+    /// Returns true if an event is too old or was passed by the sweeper. A dispatcher that is added again later
+    /// continues to read after the sweeper's position, so passed events count as too old for it as well.
     func isTooOld(_ event: StoredEvent) -> Bool { ageLimit.isExceeded(by: event) || hasPassed(event) }
 }

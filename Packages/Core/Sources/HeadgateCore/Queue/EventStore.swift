@@ -1,4 +1,4 @@
-/// Stores accepted events until every dispatcher has settled them (Behaviour Q1).
+/// A store of accepted events until every dispatcher has settled them (Behaviour Q1).
 ///
 /// The default is a log of segments, the alternative SQLite. ``MemoryEventStore`` serves tests and `durability:
 /// memory`. A program may provide another store. All functions are called on the scheduler. Each `then` is called on

@@ -1,5 +1,5 @@
-/// Finds indices by hash: a hash table with open addressing and linear probing, 8 bytes per slot and at most half full.
-/// Looking up a new id mostly reads a single cache line.
+/// A search of indices by hash: a hash table with open addressing and linear probing, 8 bytes per slot and at most half
+/// full. Looking up a new id mostly reads a single cache line.
 ///
 /// The table keeps only the low bits of an index. Two indices in the table must not have the same low bits.
 struct FingerprintIndex {

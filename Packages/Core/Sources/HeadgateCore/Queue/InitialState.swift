@@ -1,9 +1,9 @@
 /// State that stored events depend on and that the store may not have yet.
 ///
 /// It is part of each group until a group with it is committed. If it were written separately, that write could fail
-/// while the events are acknowledged, and the next start would not know the dispatchers of the events (Behaviour P1).
+/// while the events are acknowledged. The next start would then not know the dispatchers of the events (Behaviour P1).
 public struct InitialState: Sendable, Equatable {
-    /// Dispatchers that were added or came back, in their state at that time.
+    /// Dispatchers that were added, for the first time or again, in their state at that time.
     public var dispatchers: [StoredDispatcher] = []
     /// Small values by name.
     public var kept: [String: [UInt8]] = [:]
@@ -14,13 +14,14 @@ public struct InitialState: Sendable, Equatable {
     /// True if there is no state to save.
     public var isEmpty: Bool { dispatchers.isEmpty && kept.isEmpty }
 
-    /// Adds a dispatcher that is new or came back.
+    /// Adds a dispatcher that was added, for the first time or again.
     mutating func add(_ dispatcher: StoredDispatcher) {
         forget(dispatcher.number)
         dispatchers.append(dispatcher)
     }
 
-    /// Records that a dispatcher was removed or came back. Events that were stored for it meanwhile still depend on it.
+    /// Records that a dispatcher was removed or added again. Events that were stored for it meanwhile still depend on
+    /// it.
     mutating func note(_ dispatcher: DispatcherNumber, orphanedSince stamp: Int64?) {
         for index in dispatchers.indices where dispatchers[index].number == dispatcher {
             dispatchers[index].orphanedSince = stamp

@@ -43,6 +43,7 @@ struct OpenGroup {
     /// True if the group has neither an event nor a waiter.
     var isIdle: Bool { tally.events == 0 && waiters.isEmpty }
 
+    /// Adds an event from a client.
     /// - Parameter byteCount: the stored size of the event under its sequence number.
     mutating func append(
         _ event: TrackedEvent, _ byteCount: Int, known fingerprint: DedupeWindow.Fingerprint?,
@@ -58,7 +59,7 @@ struct OpenGroup {
         count(sequenceNumber, route: event.route, bytes: byteCount)
     }
 
-    /// Adds the event of a dead letter. The letter is deleted when the group is committed (Behaviour D10).
+    /// Adds the event of a dead letter, which is deleted when the group is committed (Behaviour D10).
     mutating func append(
         _ event: StoredEvent, of deadLetter: DeadLetterNumber, sequenceNumber: SequenceNumber, route: RouteNumber,
         receivedStamp: Int64

@@ -4,7 +4,7 @@ import HeadgateData
 /// present turn's events.
 struct QueueClock {
     private(set) var ages: AgeScale
-    /// Decides whether the wall clock counts as set (Behaviour P7).
+    /// The rule that decides whether the wall clock counts as set (Behaviour P7).
     private var trust: WallTrust
     /// The clocks at the first event of this turn; nil before it.
     private(set) var arrival: Receipt?

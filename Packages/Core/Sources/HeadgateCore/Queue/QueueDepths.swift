@@ -1,4 +1,4 @@
-/// Publishes each dispatcher's queue depth and batches to barriers.
+/// A publisher of each dispatcher's queue depth and batches to barriers.
 final class QueueDepths: QueueObserving {
     @exclusivity(unchecked) private var depths: [String: StateSubject<QueueDepth>] = [:]
     @exclusivity(unchecked) private var takings: [String: PulseSubject<Int>] = [:]

@@ -1,5 +1,6 @@
-/// Reads the next events of a dispatcher's queue without taking them (Protocol, `queue.peek`). It reads through a copy
-/// of the dispatcher's queue, one chunk per turn if they come from the store, and holds no more events than it returns.
+/// An operation that reads the next events of a dispatcher's queue without taking them (Protocol, `queue.peek`). It
+/// reads through a copy of the dispatcher's queue, one chunk per turn if they come from the store, and holds no more
+/// events than it returns.
 final class QueuePeek {
     private let events: EventQueue
     private var queue: DispatcherQueue
@@ -46,7 +47,7 @@ final class QueuePeek {
         events.scheduler.soon { [then, page] in then(.success(page)) }
     }
 
-    /// - Returns: false if the chunk has ended.
+    /// Reads the next event of the chunk into the page. Returns false if the chunk has ended.
     private func fill() -> Bool {
         var hasSkipped = false
         let isFilled = queue.fill(1, from: events, &hasSkipped)

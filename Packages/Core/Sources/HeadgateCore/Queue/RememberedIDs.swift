@@ -25,7 +25,7 @@ struct RememberedIDs {
     }
 
     private var packed: PagedQueue<Packed>
-    /// Ascending by index. The first anchor is at the oldest entry or before it.
+    /// The anchors, ascending by index. The first anchor is at the oldest entry or before it.
     private var anchors: [Anchor] = []
 
     /// - Parameter page: the page of the first index.

@@ -33,7 +33,7 @@ public struct Retention: Sendable, Equatable {
 public struct RetainedEvents: Sendable, Equatable {
     /// The number and size of events that every dispatcher has settled and that are kept.
     public var tally: Tally
-    /// The receipt of the oldest of them, on the age scale in milliseconds; nil if there are none.
+    /// The receipt of the oldest retained event, on the age scale in milliseconds; nil if there is none.
     public var oldestStamp: Int64?
 
     public init(tally: Tally = .zero, oldestStamp: Int64? = nil) {
@@ -43,7 +43,7 @@ public struct RetainedEvents: Sendable, Equatable {
     public static let none = RetainedEvents()
 }
 
-/// Decides up to which event retained events are dropped (Behaviour R1). Pure.
+/// The decision up to which event retained events are dropped (Behaviour R1). Pure.
 ///
 /// A store describes its events as spans, the newest first. The oldest events go first, a whole span at a
 /// time. When the disk is full, the older half of the spans is dropped.

@@ -1,5 +1,5 @@
-/// Counts events and bytes by route. Nearly all events have the same route as the event before, so the newest route is
-/// counted in place, and only the others need a dictionary. A route without events is not contained.
+/// The counts of events and bytes by route. Nearly all events have the same route as the event before, so the newest
+/// route is counted in place, and only the others need a dictionary. A route without events is not contained.
 public struct RouteTallies: Sendable {
     private var newest: (route: RouteNumber, tally: Tally) = (RouteTable.noDispatcher, .zero)
     /// The routes except the newest. Nil rather than an empty dictionary, which would cost as much to copy as a full
@@ -86,7 +86,7 @@ public struct RouteTallies: Sendable {
 }
 
 extension RouteTallies: Sequence {
-    /// Iterates over the routes in no particular order.
+    /// An iterator over the routes in no particular order.
     public struct Iterator: IteratorProtocol {
         private var newest: (route: RouteNumber, tally: Tally)?
         private var others: [RouteNumber: Tally].Iterator?

@@ -1,5 +1,5 @@
-/// Writes dispatchers' settlements to the store, many of them in one write, and one write at a time. After a failure it
-/// writes them later; delivery continues meanwhile (Behaviour Q8).
+/// The settlements of dispatchers that have to be written to the store: many in one write, and one write at a time.
+/// After a failure they are written later; delivery continues meanwhile (Behaviour Q8).
 final class Settlements {
     private let scheduler: any Scheduler
     private let store: any EventStore
@@ -26,7 +26,7 @@ final class Settlements {
 
     /// The gate, which knows the events and routes that no dispatcher needs.
     weak var host: (any GateHost)?
-    /// Emits the fault of each failed write.
+    /// The subject that emits the fault of each failed write.
     let faults = PulseSubject<StoreFault>()
 
     private static let pauseAfterFault = Duration.seconds(1)
@@ -46,7 +46,7 @@ final class Settlements {
 
     /// Schedules another change. It is written in order with the settlements.
     func add(_ change: StoreChange) {
-        // A dispatcher that comes back with this number starts after all events settled so far.
+        // A dispatcher that is added again with this number starts after all events settled so far.
         if let dispatcher = change.forgottenDispatcher { settled[dispatcher] = nil }
         changes.add(change)
         writeSoon()

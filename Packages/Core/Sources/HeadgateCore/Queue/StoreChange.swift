@@ -1,6 +1,6 @@
 /// A change of the state that a store keeps beside the events.
 public enum StoreChange: Sendable, Equatable {
-    /// A dispatcher was added, came back or was removed.
+    /// A dispatcher was added, for the first time or again, or was removed.
     case dispatcher(StoredDispatcher)
     /// A dispatcher's queue and dead letters are deleted.
     case forgetDispatcher(DispatcherNumber)

@@ -168,6 +168,7 @@ public struct GroupAges: Sendable, Equatable {
         add(receivedStamp: receivedStamp, expiryStamp: expiry)
     }
 
+    /// Adds an event.
     /// - Parameter expiryStamp: the end of the event's own time to live; 0 if it has none.
     private mutating func add(receivedStamp: Int64, expiryStamp: Int64) {
         firstReceipt = min(firstReceipt, receivedStamp)

@@ -1,6 +1,7 @@
 import HeadgateData
 
-/// Holds the load rules (Behaviour S5), and determines which dispatchers refuse an event (Behaviour P3).
+/// The router that holds the load rules (Behaviour S5), and determines which dispatchers refuse an event (Behaviour
+/// P3).
 public final class LoadRouter {
     /// The rules by their ids.
     public private(set) var rules = LoadRules()

@@ -1,5 +1,5 @@
-/// Compiles regular expressions (Behaviour S5). Core has no library for them: the program that creates a ``Headgate``
-/// provides one.
+/// A compiler of regular expressions (Behaviour S5). Core has no library for them: the program that creates a
+/// ``Headgate`` provides one.
 public protocol PatternCompiler {
     /// Compiles a pattern. It matches anywhere in a text, unless the pattern is anchored.
     /// - Throws: a fault that describes the problem of the pattern.

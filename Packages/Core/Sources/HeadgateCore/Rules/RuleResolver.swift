@@ -1,6 +1,6 @@
 import HeadgateData
 
-/// Resolves rules: replaces references with the rules, and compiles regular expressions.
+/// A resolver of rules: it replaces references with the rules, and compiles regular expressions.
 struct RuleResolver {
     let rules: LoadRules
     let patterns: any PatternCompiler
@@ -10,7 +10,7 @@ struct RuleResolver {
         self.patterns = patterns
     }
 
-    /// Returns the resolved rule. If the rule refers to an unknown one, the rest is checked first, and other faults are
+    /// Returns the resolved rule. If the rule refers to an unknown one, the rest is checked first. Other faults are
     /// thrown before this one, because the missing rule may be set later.
     func resolve(_ rule: Rule) throws(RuleFault) -> ResolvedRule {
         var resolution = Resolution(rules: rules, patterns: patterns)

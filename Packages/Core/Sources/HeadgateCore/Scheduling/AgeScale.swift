@@ -85,7 +85,7 @@ public struct ClockPair: Sendable, Equatable {
     public var stamp: Int64
     /// Milliseconds since the machine's boot, sleep included.
     public var sinceBoot: Int64
-    /// The id of that boot; empty if unknown.
+    /// The kernel's id of the boot at that time; empty if unknown.
     public var boot: String
     /// The newest wall time that counted as set; nil if no wall time ever did.
     public var reference: WallReference?
@@ -157,6 +157,6 @@ public struct ClockPair: Sendable, Equatable {
 }
 
 extension Timestamp {
-    /// The build time of a program that does not know it: no wall time is earlier.
+    /// The build time to use if it is not known: no wall time is earlier.
     public static var unknownBuild: Timestamp { Timestamp(milliseconds: .min) }
 }

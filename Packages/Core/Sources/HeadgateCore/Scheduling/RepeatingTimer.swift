@@ -1,4 +1,5 @@
-/// Calls its handler on the scheduler after an interval, repeatedly or once, between ``resume()`` and ``suspend()``.
+/// A timer that calls its handler on the scheduler after an interval, repeatedly or once, between ``resume()`` and
+/// ``suspend()``.
 ///
 /// A timer lives on the scheduler, and stops when it is released. A call that comes late is not made up for.
 public final class RepeatingTimer {

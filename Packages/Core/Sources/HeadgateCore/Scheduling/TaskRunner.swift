@@ -79,10 +79,10 @@ final class TaskRunner: TaskExecutor, @unchecked Sendable {
     }
 }
 
-/// Ends an asynchronous function that waits for an answer when its gate ends.
+/// The error that ends an asynchronous function that waits for an answer when its gate ends.
 struct RunnerEnded: Error {}
 
-/// Lets asynchronous functions through one at a time, in the order of their calls.
+/// A lock that lets asynchronous functions through one at a time, in the order of their calls.
 final class OneAtATime {
     private let tasks: TaskRunner
     private var isBusy = false

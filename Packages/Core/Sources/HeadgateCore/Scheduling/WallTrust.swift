@@ -27,7 +27,7 @@ public struct WallReference: Sendable, Equatable {
     private static let leastJump: Int64 = 1_000
 }
 
-/// Decides which wall times count as set (Behaviour P7).
+/// The rule that decides which wall times count as set (Behaviour P7).
 ///
 /// A board without a battery starts in 1970, or at some other time that means nothing, and a broken clock may be years
 /// ahead. A wall time counts as set if it is not earlier than the program's build, and if it follows the newest stored
@@ -47,14 +47,14 @@ struct WallTrust: Sendable {
     /// The age of the program, in milliseconds, from which the wall time of a new store is doubted: five years.
     static let oldestProgram: Int64 = 5 * 365 * day
     private static let day: Int64 = 86_400_000
-    /// A clock that is behind by less than this needs no warning, in milliseconds.
+    /// The time in milliseconds by which the clock may be behind without a warning.
     private static let tolerance: Int64 = 60_000
 
     /// The reason why a wall time does not count as set.
     enum Fault: Equatable {
-        /// It is earlier than this time.
+        /// The wall time is earlier than this time.
         case before(Timestamp)
-        /// It is too far ahead of this time.
+        /// The wall time is too far ahead of this time.
         case farAfter(Timestamp)
     }
 

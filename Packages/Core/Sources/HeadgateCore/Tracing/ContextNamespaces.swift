@@ -1,6 +1,7 @@
 import HeadgateData
 
-/// Reads the namespace in which an event was accepted from the event's context: the one that its client named, else its user's.
+/// A reader that finds in an event's context the namespace in which the event was accepted: the one that its client
+/// named, else its user's.
 ///
 /// Most events of a connection have the same context, so the newest one that was read is kept.
 struct ContextNamespaces {
@@ -11,7 +12,7 @@ struct ContextNamespaces {
         self.readObject = readObject
     }
 
-    /// Returns nil where the context does not say: a collector that would have said it is switched off.
+    /// Returns the namespace of an event, or nil if its context has none because a collector is switched off.
     mutating func namespace(of event: StoredEvent) -> String? {
         let context = event.context
         guard !newest.context.elementsEqual(context) else { return newest.namespace }

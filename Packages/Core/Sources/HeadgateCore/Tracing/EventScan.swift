@@ -73,7 +73,7 @@ public struct EventScan: StoreScan, Sendable {
     }
 }
 
-/// Recognises the events with some ids.
+/// A search that recognises the events with some ids.
 private struct IDSearch: Sendable {
     private let ids: [[UInt8]]
     /// The indices of the ids with each hash.

@@ -18,7 +18,7 @@ public final class EventTrace {
     /// The most events that can be remembered. Finding an id among them takes some milliseconds.
     public static let most = 10_000_000
     private static let mostWords = 1_024
-    /// No namespace is longer: 256 characters of at most 4 bytes, and the user's before them.
+    /// The longest possible namespace in bytes: 256 characters of at most 4 bytes, after a prefix for the user.
     private static let longestNamespace = 2_048
 
     /// - Parameters:

@@ -68,7 +68,7 @@ struct FailureLog {
         let cause: InternedTexts.Number
     }
 
-    /// A circular buffer once it is full.
+    /// The lines; a circular buffer once there are as many as may be kept.
     private var lines: [Line] = []
     private var next = 0
 

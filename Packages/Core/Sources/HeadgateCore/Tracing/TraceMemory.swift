@@ -52,8 +52,8 @@ struct TraceMemory {
 
     // MARK: Facts
 
-    /// Adds the entry of an accepted event to those of its group, for the time when the group is stored. Its parts are
-    /// at hand now, and would have to be read again later.
+    /// Adds the entry of an accepted event to those of its group, for the time when the group is stored. The parts of
+    /// the event are in memory now, and would have to be read again later.
     /// - Parameters:
     ///   - id: the id as a JSON string.
     ///   - name: the name as a JSON string.

@@ -1,4 +1,4 @@
-/// Answers all waiting traces with one scan of the store (Behaviour O2).
+/// A pass that answers all waiting traces with one scan of the store (Behaviour O2).
 ///
 /// A scan for an unknown id reads the whole backlog. Many such scans in sequence would delay the next trace, so traces
 /// that are requested during a round wait for the next round. A trace that no client waits for is dropped.

@@ -1,6 +1,6 @@
 import HeadgateData
 
-/// Finds the events with an id and their state at each dispatcher (Behaviour O2).
+/// A query that finds the events with an id and their state at each dispatcher (Behaviour O2).
 ///
 /// It first searches the remembered events. An id that is not among them is searched for in the backlog and the dead
 /// letters. ``TracePass`` scans both for all queries at once, off the scheduler.
@@ -273,7 +273,7 @@ extension Headgate {
     /// - Parameters:
     ///   - id: the id of the events.
     ///   - namespace: the namespace of the id; nil for any.
-    ///   - isWanted: returns false once no client waits for the answer, so that the search stops.
+    ///   - isAwaited: returns false once no client waits for the answer, so that the search stops.
     ///   - then: is called once, with the events by sequence number. There are none if the id is unknown or forgotten,
     ///     or if the answer is not wanted.
     public func trace(

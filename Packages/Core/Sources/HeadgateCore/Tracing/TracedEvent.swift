@@ -24,11 +24,11 @@ public struct DispatcherTrace: Sendable, Equatable {
     public var attempts: Int?
     /// The cause of the last failed attempt; nil if there was none.
     public var lastError: String?
-    /// The number of the dispatcher's events that have to be settled before it; nil if it is not pending.
+    /// The number of the dispatcher's events that have to be settled before this one; nil if this one is not pending.
     public var ahead: Int?
     /// The ids of the barriers that hold the event.
     public var blockedBy: [String] = []
-    /// The number of its dead letter; nil if there is none.
+    /// The number of the event's dead letter; nil if there is none.
     public var deadLetter: DeadLetterNumber?
     /// True if the dispatcher's last rewind made the event pending again (Behaviour R2).
     public var isReplayed = false

@@ -6,11 +6,11 @@ public final class Transformations {
     public var limits = EventLimits() {
         didSet { if limits != oldValue { startOver() } }
     }
-    /// Emits failures, for the log (Behaviour P4).
+    /// An observable of failures, for the log (Behaviour P4).
     public var failures: Observable<TransformationFailure> { failureSubject.observable }
     private let failureSubject = PulseSubject<TransformationFailure>()
     private let counts: EventCounts
-    /// Resolves the rules in `when`.
+    /// The resolver of the rules in `when`.
     private var resolver = RuleResolver()
     private var transformers = NameTable<any Transformer>()
     /// The transformations in the order in which they were set.

@@ -1,7 +1,7 @@
 import HeadgateData
 
-/// Transforms events (Behaviour P4). A program may provide its own; ``EditingTransformer`` applies the configured
-/// edits. A transformer is called on the scheduler and must not block.
+/// A type that transforms events (Behaviour P4). A program may provide its own; ``EditingTransformer`` applies the
+/// configured edits. A transformer is called on the scheduler and must not block.
 public protocol Transformer {
     /// Returns the transformed event, the unchanged event, or nil to drop it.
     ///

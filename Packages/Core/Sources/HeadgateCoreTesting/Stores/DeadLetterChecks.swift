@@ -7,9 +7,10 @@ extension EventStoreConformance {
             try bench.reopen()
             let page = try bench.deadLetters()
             try bench.expect(
-                page.deadLetters, is: [StoredDeadLetter(number: 1, deadLetter: .sample(7, dispatcher: 3))], "letters")
-            try bench.expect(page.deadLetters.first?.deadLetter.event?.sequenceNumber, is: 7, "its event")
-            try bench.expect(page.next == nil && page.newest == 1, "the page goes on: \(page)")
+                page.deadLetters, is: [StoredDeadLetter(number: 1, deadLetter: .sample(7, dispatcher: 3))],
+                "dead letters")
+            try bench.expect(page.deadLetters.first?.deadLetter.event?.sequenceNumber, is: 7, "the dead letter's event")
+            try bench.expect(page.next == nil && page.newest == 1, "the page is not the last: \(page)")
         },
         Check("D10: a query selects a dispatcher, numbers, a range, or a combination") { bench in
             try bench.makeDeadLetters(1...9)
@@ -36,16 +37,16 @@ extension EventStoreConformance {
             bench in
             try bench.makeDeadLetters(1...4)
             let all = bench.store.deadLetterTally
-            try bench.expect(all.events, is: 4, "letters")
+            try bench.expect(all.events, is: 4, "dead letters")
             try bench.write(.limitDeadLetters(DeadLetterLimits(count: 3)))
             try bench.expectDeadLetters([2, 3, 4], DeadLetterQuery(limit: 9))
             try bench.write(.limitDeadLetters(DeadLetterLimits(bytes: all.bytes / 2)))
             try bench.expect(bench.purge(DeadLetterQuery(numbers: [3], limit: 9)), is: 1, "purged")
-            try bench.expect(bench.store.deadLetterTally.events, is: 1, "letters")
+            try bench.expect(bench.store.deadLetterTally.events, is: 1, "dead letters")
             try bench.write(.limitDeadLetters(DeadLetterLimits(count: 0, bytes: 0)))
             try bench.expectDeadLetters([4], DeadLetterQuery(limit: 9))
             try bench.reopen()
-            try bench.expect(bench.store.deadLetterTally, is: Tally(events: 1, bytes: all.bytes / 4), "letters")
+            try bench.expect(bench.store.deadLetterTally, is: Tally(events: 1, bytes: all.bytes / 4), "dead letters")
         },
         Check("D10: requeued dead letters are removed in the commit that stores their events") { bench in
             try bench.makeDeadLetters(1...3)
@@ -64,6 +65,6 @@ extension StoreBench {
     }
 
     fileprivate func expectDeadLetters(_ numbers: [DeadLetterNumber], _ query: DeadLetterQuery) throws {
-        try expect(deadLetters(query).deadLetters.map(\.number), is: numbers, "letters")
+        try expect(deadLetters(query).deadLetters.map(\.number), is: numbers, "dead letters")
     }
 }

@@ -17,7 +17,7 @@ extension EventStoreConformance {
             let state = try bench.reopen()
             try bench.expect(!state.isErasing, "the removal is not complete")
             try bench.expect(bench.numbers(), is: [1, 3, 4, 6, 7, 8], "the events")
-            try bench.expect(state.unsettled[1]?.total.events, is: 6, "what is unsettled")
+            try bench.expect(state.unsettled[1]?.total.events, is: 6, "the unsettled events")
         },
         erasureCheck("E2: a removal that a restart has interrupted is completed") { bench in
             try bench.fill()
@@ -65,7 +65,7 @@ extension StoreBench {
 
     fileprivate func expectRest(_ state: (unsettled: Int?, deadLetters: Int)) throws {
         try expect(numbers(), is: [1, 3, 4, 6], "the events")
-        try expect(state.unsettled, is: 4, "what is unsettled")
+        try expect(state.unsettled, is: 4, "the unsettled events")
         try expect(state.deadLetters, is: 1, "the dead letters")
     }
 }

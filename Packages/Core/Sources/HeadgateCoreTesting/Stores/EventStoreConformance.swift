@@ -122,7 +122,7 @@ public final class StoreBench {
         var (position, numbers): (SequenceNumber, [SequenceNumber]) = (start, [])
         while let chunk = try read(after: position) {
             numbers += chunk.map(\.sequenceNumber).filter { $0 > position }
-            try expect(chunk.lastSequenceNumber > position, "reading behind \(position) does not go on")
+            try expect(chunk.lastSequenceNumber > position, "reading after \(position) makes no progress")
             position = chunk.lastSequenceNumber
         }
         return numbers

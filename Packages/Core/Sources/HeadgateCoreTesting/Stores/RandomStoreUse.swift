@@ -1,7 +1,7 @@
 import HeadgateCore
 import HeadgateSeeds
 
-/// Performs random operations on a store and on its model, and compares them.
+/// A run of random operations on a store and on its model, which compares both.
 struct RandomStoreUse {
     private let seed: Seed
     private let bench: StoreBench
@@ -82,10 +82,10 @@ struct RandomStoreUse {
         let position = Int64.random(in: model.trimmed...max(model.trimmed, model.lastSequenceNumber), using: &random)
         let found = try bench.numbers(after: position)
         let known = Set(model.numbers(after: position))
-        try bench.expect(found == found.sorted() && known.isSuperset(of: found), "\(seed): \(found) behind \(position)")
+        try bench.expect(found == found.sorted() && known.isSuperset(of: found), "\(seed): \(found) after \(position)")
         // Events that no dispatcher needs may be gone.
         let missing = model.needed(after: position).filter { !Set(found).contains($0) }
-        try bench.expect(missing, is: [], "\(seed): missing behind \(position)")
+        try bench.expect(missing, is: [], "\(seed): missing after \(position)")
     }
 
     mutating func checkRestart() throws {
@@ -94,12 +94,12 @@ struct RandomStoreUse {
         try bench.expect(state.dispatchers.sorted { $0.number < $1.number }, is: dispatchers, "\(seed): dispatchers")
         try bench.expect(state.routes, is: model.routes, "\(seed): routes")
         for (number, tallies) in model.unsettled {
-            try bench.expect(state.unsettled[number] ?? [:], is: tallies, "\(seed): what \(number) has not settled")
+            try bench.expect(state.unsettled[number] ?? [:], is: tallies, "\(seed): unsettled of \(number)")
         }
         // A store may delete ids gradually.
         let ids = state.recentIDs.filter { $0.lastSequenceNumber > model.forgotten }
         try bench.expect(ids, is: model.recentIDs, "\(seed): ids")
-        try bench.expect(state.kept, is: model.kept, "\(seed): what is kept")
+        try bench.expect(state.kept, is: model.kept, "\(seed): the kept values")
         try bench.expect(state.lastSequenceNumber, is: model.lastSequenceNumber, "\(seed): the last number")
         try bench.expect(state.warnings, is: [], "\(seed): warnings")
     }

@@ -6,18 +6,18 @@ extension EventStoreConformance {
         rewindCheck("R1: settled events are kept while the limits allow it, also across a restart") { bench in
             try bench.settleAll(1...6)
             try bench.reopen()
-            try bench.expect(bench.numbers(), is: [1, 2, 3, 4, 5, 6], "what is kept")
+            try bench.expect(bench.numbers(), is: [1, 2, 3, 4, 5, 6], "the retained events")
         },
-        rewindCheck("R2: a dispatcher's events from a place on are unsettled again, also across a restart") { bench in
+        rewindCheck("R2: a dispatcher's events from a start on are unsettled again, also across a restart") { bench in
             try bench.settleAll(1...6)
             let queue = try bench.rewound(to: .sequenceNumber(3))
             try bench.expect(queue.first, is: 3, "the first event")
-            try bench.expect(queue.settled, is: Settled(through: 2), "what is settled")
-            try bench.expect(queue.unsettled.total.events, is: 4, "what is not")
+            try bench.expect(queue.settled, is: Settled(through: 2), "the settled events")
+            try bench.expect(queue.unsettled.total.events, is: 4, "the unsettled events")
             try bench.expect(queue.isComplete, "the rewind is not complete")
             let state = try bench.reopen()
-            try bench.expect(state.dispatchers.map(\.settled), is: [Settled(through: 2)], "what is settled")
-            try bench.expect(state.unsettled[1]?.total.events, is: 4, "what is not")
+            try bench.expect(state.dispatchers.map(\.settled), is: [Settled(through: 2)], "the settled events")
+            try bench.expect(state.unsettled[1]?.total.events, is: 4, "the unsettled events")
             try bench.expect(state.kept["mark"], is: [3], "the mark")
         },
         rewindCheck("R2: a time names the first event that was received then or later") { bench in
@@ -30,18 +30,18 @@ extension EventStoreConformance {
             let queue = try bench.rewound(to: .sequenceNumber(3), isDryRun: true)
             try bench.expect(queue.receipts, is: 2_000...3_000, "the receipts")
             let state = try bench.reopen()
-            try bench.expect(state.unsettled[1]?.total.events ?? 0, is: 0, "what is unsettled")
+            try bench.expect(state.unsettled[1]?.total.events ?? 0, is: 0, "the unsettled events")
             try bench.expect(state.kept["mark"], is: nil, "the mark")
             try bench.expect(bench.rewound(to: .sequenceNumber(3)), is: queue, "the rewind")
             try bench.expect(bench.rewound(to: .sequenceNumber(7), isDryRun: true).receipts, is: nil, "the receipts")
         },
-        rewindCheck("R2: another dispatcher's settlements stay, whether it has said them or not") { bench in
+        rewindCheck("R2: another dispatcher's settlements stay, written or not") { bench in
             try bench.write(.dispatcher(.at(0, number: 2, id: "archive")))
             try bench.settleAll(1...6, routes: [1: [1, 2]])
             _ = try bench.rewound(to: .sequenceNumber(1))
             let state = try bench.reopen()
-            try bench.expect(state.unsettled[1]?.total.events, is: 6, "of the rewound one")
-            try bench.expect(state.unsettled[2]?.total.events ?? 0, is: 0, "of the other")
+            try bench.expect(state.unsettled[1]?.total.events, is: 6, "the events of the rewound one")
+            try bench.expect(state.unsettled[2]?.total.events ?? 0, is: 0, "the events of the other one")
         },
         rewindCheck("R4: with routes that name it, a new dispatcher gets older events, also across a restart") {
             bench in
@@ -52,17 +52,17 @@ extension EventStoreConformance {
             guard case .rewound(let queue) = outcome else {
                 throw EventStoreConformance.Failure(description: "the start is refused")
             }
-            try bench.expect(queue.unsettled.total.events, is: 4, "what is unsettled")
+            try bench.expect(queue.unsettled.total.events, is: 4, "the unsettled events")
             let state = try bench.reopen()
             try bench.expect(state.routes[1], is: [1, 2], "the route")
-            try bench.expect(state.unsettled[2]?.total.events, is: 4, "what is unsettled")
-            try bench.expect(state.unsettled[1]?.total.events ?? 0, is: 0, "of the other")
+            try bench.expect(state.unsettled[2]?.total.events, is: 4, "the unsettled events")
+            try bench.expect(state.unsettled[1]?.total.events ?? 0, is: 0, "the events of the other one")
         },
-        rewindCheck("R3: what is not kept is refused, and nothing changes") { bench in
+        rewindCheck("R3: a rewind to events that are not kept is refused, and changes nothing") { bench in
             try bench.settleAll(1...6)
             try bench.write(.retain(nil))
             try bench.expect(bench.rewind(to: .sequenceNumber(1)), is: .notRetained(nil), "the answer")
-            try bench.expect(bench.reopen().unsettled[1]?.total.events ?? 0, is: 0, "what is unsettled")
+            try bench.expect(bench.reopen().unsettled[1]?.total.events ?? 0, is: 0, "the unsettled events")
         },
     ]
 

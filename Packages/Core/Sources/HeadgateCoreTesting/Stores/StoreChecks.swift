@@ -10,8 +10,8 @@ extension EventStoreConformance {
                 bench.store.append(.sample(2 * number - 1...2 * number)) { _ in answered.append(number) }
             }
             try bench.write()
-            try bench.expect(answered, is: Array(1...50), "what was answered")
-            try bench.expect(bench.numbers(), is: Array(1...100), "what is there")
+            try bench.expect(answered, is: Array(1...50), "the answered groups")
+            try bench.expect(bench.numbers(), is: Array(1...100), "the stored events")
         },
         Check("Q5: no answer comes before the call returns") { bench in
             var answers = 0
@@ -29,7 +29,7 @@ extension EventStoreConformance {
                 bench.store.read(after: number - 1) { seen.append((try? $0.get())?.map(\.sequenceNumber) ?? []) }
             }
             try bench.write()
-            try bench.expect(seen.map(\.last), is: [1, 2, 3], "the last that was seen")
+            try bench.expect(seen.map(\.last), is: [1, 2, 3], "the last event of each read")
         },
         Check("Q5: a group that depends on a missing one is not stored, nor is a group that depends on that") {
             bench in
@@ -41,8 +41,8 @@ extension EventStoreConformance {
                 bench.store.append(AppendGroup.sample(numbers).with(behind: behind)) { faults.append($0 != nil) }
             }
             try bench.write()
-            try bench.expect(faults, is: [false, true, true, false, false], "what failed")
-            try bench.expect(bench.numbers(), is: [1, 2, 9, 10], "what is there")
+            try bench.expect(faults, is: [false, true, true, false, false], "the failed groups")
+            try bench.expect(bench.numbers(), is: [1, 2, 9, 10], "the stored events")
         },
         Check("Q2: existing state is not overwritten, and new state of a group is stored") { bench in
             try bench.write(.dispatcher(.at(0)), .keep("key", [1]))
@@ -52,7 +52,7 @@ extension EventStoreConformance {
             try bench.append(.sample(1...2, newRoutes: [1: [1, 2]]).with(initialState: initialState))
             let state = try bench.reopen()
             try bench.expect(state.dispatchers, is: [.at(0), .at(0, number: 2, id: "archive")], "dispatchers")
-            try bench.expect(state.kept, is: ["key": [1], "other": [3]], "what is kept")
+            try bench.expect(state.kept, is: ["key": [1], "other": [3]], "the kept values")
         },
     ]
 
@@ -101,15 +101,15 @@ extension EventStoreConformance {
             let settled = Settled(through: 2, and: [4...4, 6...13, 15...16])
             try bench.write(.settled(1, settled))
             let state = try bench.reopen()
-            try bench.expect(state.dispatchers.first?.settled, is: settled, "what is settled")
-            try bench.expect(state.unsettled[1]?[1]?.events, is: 3, "what is not")
+            try bench.expect(state.dispatchers.first?.settled, is: settled, "the settled events")
+            try bench.expect(state.unsettled[1]?[1]?.events, is: 3, "the unsettled events")
         },
         Check("Q3: a dropped dispatcher is removed with its dead letters, and others stay") { bench in
             try bench.write(.dispatcher(.at(0)), .dispatcher(.at(0, number: 2, id: "archive")))
             try bench.write(.deadLetter(.sample(1)), .deadLetter(.sample(2, dispatcher: 2)))
             try bench.write(.forgetDispatcher(1))
             try bench.expect(bench.reopen().dispatchers.map(\.number), is: [2], "dispatchers")
-            try bench.expect(bench.deadLetters().deadLetters.map(\.deadLetter.dispatcher), is: [2], "letters")
+            try bench.expect(bench.deadLetters().deadLetters.map(\.deadLetter.dispatcher), is: [2], "the dead letters")
         },
         Check("Q7: ids survive a restart, oldest first, except dropped ones") { bench in
             for number in 1...60 as ClosedRange<SequenceNumber> {
@@ -121,7 +121,7 @@ extension EventStoreConformance {
             try bench.expect(bench.reopen().recentIDs.map(\.lastSequenceNumber), is: Array(1...60), "ids")
             try bench.write(.forgetIDs(through: 58))
             let ids = try bench.reopen().recentIDs.filter { $0.lastSequenceNumber > 58 }
-            try bench.expect(ids.map(\.lastSequenceNumber), is: [59, 60], "ids that are left")
+            try bench.expect(ids.map(\.lastSequenceNumber), is: [59, 60], "the remaining ids")
             try bench.expect(ids.last?.bytes, is: [UInt8](repeating: 60, count: 16), "the newest")
         },
         Check("Q3: unneeded events may be removed, but no number is reused") { bench in
@@ -131,7 +131,7 @@ extension EventStoreConformance {
             try bench.write(.trim(through: .max))
             try bench.expect(bench.reopen().lastSequenceNumber, is: 600, "the last number")
             try bench.append(.sample(601...602))
-            try bench.expect(bench.numbers(after: 600), is: [601, 602], "what came afterwards")
+            try bench.expect(bench.numbers(after: 600), is: [601, 602], "the later events")
             try bench.expect(bench.reopen().lastSequenceNumber, is: 602, "the last number")
         },
     ]
@@ -145,8 +145,8 @@ extension EventStoreConformance {
             bench in
             try bench.append(.sample(10...20))
             let inside = try bench.read(after: 15)?.map(\.sequenceNumber) ?? []
-            try bench.expect(inside.filter { $0 > 15 }, is: Array(16...20), "what is behind 15")
-            try bench.expect(bench.read(after: 20) == nil && bench.read(after: .max) == nil, "there is more")
+            try bench.expect(inside.filter { $0 > 15 }, is: Array(16...20), "the events after 15")
+            try bench.expect(bench.read(after: 20) == nil && bench.read(after: .max) == nil, "an event is read")
             try bench.expect(bench.read(after: -5)?.lastSequenceNumber, is: 20, "the first group")
         },
         Check("Q4: expired events are returned in order and completely") { bench in

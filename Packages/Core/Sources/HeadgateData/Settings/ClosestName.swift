@@ -1,4 +1,4 @@
-/// Finds the known name that is closest to a mistyped one.
+/// The search for the known name that is closest to a mistyped one.
 public enum ClosestName {
     /// Returns the known name with the smallest edit distance (insert, delete, replace, swap), or nil if `known` is
     /// empty. Of equally close names it returns the first in alphabetical order.

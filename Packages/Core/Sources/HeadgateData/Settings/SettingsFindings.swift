@@ -28,7 +28,7 @@ public struct SettingsFindings: Equatable, Sendable {
     /// Warnings: usable settings that are probably a mistake, like a scope that names no dispatcher or a file that does
     /// not exist.
     public var warnings: [SettingsFault] = []
-    /// Keys that no reader asked for. ``judgeUnknownKeys(forgiving:)`` turns them into faults or warnings.
+    /// Keys that no reader requested. ``judgeUnknownKeys(forgiving:)`` turns them into faults or warnings.
     public var unknownKeys: [SettingsFault] = []
 
     public init(faults: [SettingsFault] = [], warnings: [SettingsFault] = []) {

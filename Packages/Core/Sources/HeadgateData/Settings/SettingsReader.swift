@@ -1,7 +1,7 @@
-/// Reads one object of settings, key by key, and collects findings. All settings are read with it: the file's sections,
-/// barriers, and dispatchers, including those that a program adds.
+/// A reader of one object of settings. It reads key by key, and collects findings. All settings are read with it: the
+/// file's sections, barriers, and dispatchers, including those that a program adds.
 ///
-/// A key that was never asked for is unknown (Behaviour S2). A null counts as absent. A wrong value is reported and
+/// A key that was never requested is unknown (Behaviour S2). A null counts as absent. A wrong value is reported and
 /// then treated as absent, so that one pass finds every fault.
 public final class SettingsReader {
     /// The key path of this object, like `dispatchers.collect`; empty for the root.
@@ -40,7 +40,7 @@ public final class SettingsReader {
     /// The findings of all readers of this pass so far.
     public var findings: SettingsFindings { notes.findings }
 
-    /// The key paths that the readers of this pass have asked for so far, both present and absent.
+    /// The key paths that the readers of this pass have requested so far, both present and absent.
     public var requested: Set<String> { notes.requested }
 
     /// The data directory; nil if it is unknown.
@@ -49,7 +49,7 @@ public final class SettingsReader {
     /// The files and environment variables that the settings refer to, as found so far in this pass.
     public var references: [SettingsReference] { notes.references }
 
-    /// The key paths of secrets that were asked for so far in this pass.
+    /// The key paths of secrets that were requested so far in this pass.
     public var secrets: Set<String> { notes.secrets }
 
     /// The names of the members, in order.
@@ -147,7 +147,7 @@ public final class SettingsReader {
         }
     }
 
-    /// Reports the keys that were never asked for. Call it last.
+    /// Reports the keys that were never requested. Call it last.
     public func finish() {
         for key in object.keys where !known.contains(key) {
             let closest = ClosestName.of(key, among: known).map { "; the closest known key is `\($0)`" }

@@ -87,7 +87,7 @@ struct ActivationBarrierTests {
         }
     }
 
-    @Test("A3: scope main has a cycle for each mainboard, global one for the service")
+    @Test("A3: a barrier with scope main has one cycle for each mainboard, with scope global one for the service")
     func scopes() throws {
         var main = try bench { $0.scope = .main }
         var global = try bench { $0.scope = .global }

@@ -2,7 +2,7 @@ import HeadgateData
 
 @testable import HeadgateCore
 
-/// An ``ActivationMachine`` machine with a manual clock. Board runs and barrier choices are answered when the test says so.
+/// An ``ActivationMachine`` with a manual clock. A test answers each board run and each barrier choice explicitly.
 struct ActivationBench {
     var machine: ActivationMachine
     private(set) var now = Instant(nanoseconds: 1_000_000_000)
@@ -20,7 +20,7 @@ struct ActivationBench {
         machine = ActivationMachine(limits: limits)
     }
 
-    // MARK: Facts
+    // MARK: Inputs
 
     mutating func serve(_ board: String, by provider: Int = 1, behind barrier: ActivationBarrier? = nil) throws {
         try serve(board, by: provider, BoardServing(barrier: barrier))
@@ -80,7 +80,7 @@ struct ActivationBench {
         perform(machine.cancel(activation, at: now))
     }
 
-    /// Advances the clock by `duration` and lets the machine handle each deadline on the way.
+    /// Advances the clock by `duration` and lets the machine handle each deadline in that time.
     mutating func pass(_ duration: Duration) {
         let end = now + duration
         while let deadline = machine.nextDeadline, deadline <= end {
@@ -104,7 +104,7 @@ struct ActivationBench {
         }
     }
 
-    // MARK: What is seen
+    // MARK: Observed state
 
     /// The boards of the outstanding runs.
     var running: [String] { runs.map(\.board) }

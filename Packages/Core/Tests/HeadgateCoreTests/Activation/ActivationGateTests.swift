@@ -25,7 +25,7 @@ struct ActivationGateTests {
     // MARK: Opening
 
     @Test(
-        "A9, B30: the gate is closed and not flushable until the first pending event has started the board and it completed"
+        "A9, B30: the gate is closed and not flushable until a pending event starts the board and the board completes"
     )
     func opens() throws {
         let bench = bench()
@@ -176,7 +176,7 @@ struct ActivationGateTests {
         #expect(boards.requested.count == 5)
     }
 
-    @Test("A9, D5: an operator ends the wait after a refusal, and the next one is as long as it would have been")
+    @Test("A9, D5: an operator ends the wait after a refusal, and the next wait is as long as it would be without that")
     func waitEnded() {
         let bench = bench()
         bench.track(1)

@@ -15,7 +15,7 @@ struct ActivationRun {
     /// Board runs that were requested and not answered, by number.
     private var runs: [Int: BoardRun] = [:]
     private var spared: [Int] = []
-    /// When each board last completed for a mainboard, or was passed because it timed out.
+    /// The time at which each board last completed for a mainboard, or at which a waiter passed it on timeout.
     private var passed: [Passage: Instant] = [:]
     private var barriers: [String: ActivationBarrier] = [:]
     /// Boards whose process chooses the barrier for each activation.
@@ -93,7 +93,7 @@ struct ActivationRun {
         }
     }
 
-    // MARK: Facts
+    // MARK: Random inputs
 
     private mutating func provider() -> Int { Int.random(in: ActivationRun.providers, using: &random) }
 
@@ -161,14 +161,14 @@ struct ActivationRun {
         let orders =
             machine.answered(run, by: provider(), with: .success(BoardResult(done: true)), at: now)
             + machine.chose(run, by: provider(), .success(nil), at: now)
-        if !orders.isEmpty { throw Violation(description: "the late answer \(run) counted") }
+        if !orders.isEmpty { throw Violation(description: "the late answer to run \(run) had an effect") }
     }
 
     private mutating func leave() throws(Violation) {
         let leaver = Int.random(in: 1...6, using: &random)
         try perform(machine.clientLeft(leaver, at: now))
         guard !inProgress.values.contains(where: { $0.client == leaver }) else {
-            throw Violation(description: "\(leaver) left, and its activations did not")
+            throw Violation(description: "client \(leaver) left, and its activations continue")
         }
         for run in [runs, choices].flatMap(\.values) where run.provider == leaver {
             runs[run.run] = nil
@@ -181,7 +181,7 @@ struct ActivationRun {
     private mutating func cancel() throws(Violation) {
         guard let id = inProgress.keys.sorted().randomElement(using: &random) else { return }
         try perform(machine.cancel(id, at: now))
-        guard inProgress[id] == nil else { throw Violation(description: "\(id) was cancelled and goes on") }
+        guard inProgress[id] == nil else { throw Violation(description: "\(id) continues after its cancellation") }
     }
 
     private mutating func pass(_ duration: Duration) throws(Violation) {
@@ -212,12 +212,12 @@ struct ActivationRun {
             case .choose(let run): choices[run.run] = run
             case .withdraw(let run, _):
                 guard runs.removeValue(forKey: run) ?? choices.removeValue(forKey: run) != nil else {
-                    throw Violation(description: "withdrew \(run), which is not under way")
+                    throw Violation(description: "withdrew run \(run), which has ended or was never requested")
                 }
                 spared.append(run)
             case .end(let id, let outcome):
                 guard let requested = inProgress.removeValue(forKey: id), ended.insert(id).inserted else {
-                    throw Violation(description: "\(id) ended, but was not under way")
+                    throw Violation(description: "activation \(id) ended twice, or was never started")
                 }
                 if case .cycle(let path) = outcome { try check(path, of: requested) }
             }
@@ -227,7 +227,7 @@ struct ActivationRun {
     private mutating func started(_ run: BoardRun) throws(Violation) {
         guard runs.updateValue(run, forKey: run.run) == nil else { throw Violation(description: "run twice: \(run)") }
         guard let requested = inProgress[run.activation] else {
-            guard run.isBarrier else { throw Violation(description: "run for nobody: \(run)") }
+            guard run.isBarrier else { throw Violation(description: "run for no activation: \(run)") }
             return
         }
         for barrier in requested.barriers where !hasPassed(barrier, for: requested) {
@@ -243,7 +243,7 @@ struct ActivationRun {
         return moment >= requested.since || barrier.sticky.map { now < moment + $0 } ?? false
     }
 
-    // MARK: What has to hold
+    // MARK: Invariants
 
     private func check() throws(Violation) {
         let requested = machine.activations.values.filter { $0.purpose == .asker }.map(\.id)
@@ -255,11 +255,11 @@ struct ActivationRun {
         }
         guard machine.cycles.count == machine.joinable.count else { throw Violation(description: "a cycle leaked") }
         for number in machine.cycles.keys where !machine.deadlines.contains(number) {
-            throw Violation(description: "cycle \(number) may live for ever")
+            throw Violation(description: "cycle \(number) has no deadline")
         }
         for (number, cycle) in machine.cycles {
             for waiter in cycle.waiters where machine.activations[waiter.activation]?.stage != .held(cycle: number) {
-                throw Violation(description: "\(number) keeps \(waiter.activation), which is gone")
+                throw Violation(description: "cycle \(number) lists \(waiter.activation), which does not wait")
             }
         }
         for activation in machine.activations.values { try check(activation) }
@@ -268,18 +268,18 @@ struct ActivationRun {
     private func check(_ activation: Activation) throws(Violation) {
         if activation.purpose == .asker { try checkDepth(of: activation) }
         if activation.purpose == .cycle, machine.cycles[activation.id] == nil {
-            throw Violation(description: "\(activation.id) runs for no cycle")
+            throw Violation(description: "barrier run \(activation.id) belongs to no cycle")
         }
         switch activation.stage {
         case .unserved:
             guard machine.unserved[activation.request.board]?.contains(activation.id) == true else {
-                throw Violation(description: "\(activation.id) waits for nothing")
+                throw Violation(description: "\(activation.id) waits for a board, but is not listed")
             }
         case .held(let cycle):
             let waits = machine.cycles[cycle]?.waiters.contains { $0.activation == activation.id } == true
-            guard waits else { throw Violation(description: "\(activation.id) waits for a cycle that is over") }
+            guard waits else { throw Violation(description: "\(activation.id) waits for an ended cycle") }
         case .choosing(let run, _), .running(let run, _):
-            guard machine.runs[run] == activation.id else { throw Violation(description: "\(run) is lost") }
+            guard machine.runs[run] == activation.id else { throw Violation(description: "run \(run) is not listed") }
         }
     }
 
@@ -289,9 +289,9 @@ struct ActivationRun {
         var (last, depth) = (asker, 0)
         while case .held(let cycle) = last.stage, let next = machine.activations[cycle] {
             (last, depth) = (next, depth + 1)
-            guard depth <= next.depth else { throw Violation(description: "\(cycle) does not know its depth") }
+            guard depth <= next.depth else { throw Violation(description: "\(cycle) assumes a depth below \(depth)") }
         }
-        guard depth <= machine.limits.depth else { throw Violation(description: "\(asker.id) waits too deep") }
+        guard depth <= machine.limits.depth else { throw Violation(description: "\(asker.id) exceeds the depth limit") }
     }
 
     /// Checks a refused path. Barriers of boards never form a cycle, so either the chain was too deep, or the
@@ -299,7 +299,7 @@ struct ActivationRun {
     private func check(_ path: [String], of requested: Requested) throws(Violation) {
         let isWithinRun = path.last == path.first && ActivationRun.providers.contains(requested.client)
         guard path.first == requested.board, path.count == machine.limits.depth + 2 || isWithinRun else {
-            throw Violation(description: "\(requested.board) was told the path \(path)")
+            throw Violation(description: "\(requested.board) was refused with the path \(path)")
         }
     }
 
@@ -308,9 +308,9 @@ struct ActivationRun {
         try pass(.seconds(1000))
         try check()
         guard inProgress.isEmpty else { throw Violation(description: "\(inProgress.keys.sorted()) never ended") }
-        guard machine.isForgetful else { throw Violation(description: "something is remembered") }
+        guard machine.isForgetful else { throw Violation(description: "the machine still holds state") }
         for peer in 1...6 { try perform(machine.servingClientLeft(peer, at: now)) }
-        guard machine.peers.isEmpty, machine.boards.isEmpty else { throw Violation(description: "a board is left") }
+        guard machine.peers.isEmpty, machine.boards.isEmpty else { throw Violation(description: "boards are left") }
     }
 }
 

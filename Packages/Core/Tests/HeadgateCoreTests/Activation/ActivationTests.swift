@@ -124,13 +124,13 @@ struct ActivationTests {
         #expect(bench.machine.isForgetful)
     }
 
-    @Test("A1: of several processes the least busy one gets the run, and among equals the one asked longest ago")
+    @Test("A1: of several processes the least busy one gets the run, and among equals the one with the oldest last run")
     func fairness() throws {
         var bench = ActivationBench()
         for provider in 1...3 { try bench.serve("checkout", by: provider) }
         for _ in 1...6 { try bench.activate("checkout") }
         #expect(bench.runs.map(\.provider) == [1, 2, 3, 1, 2, 3])
-        bench.answer("checkout")  // the first of process 1
+        bench.answer("checkout")  // This is the first run of process 1.
         try bench.activate("checkout")
         #expect(bench.runs.last?.provider == 1)
     }
@@ -161,7 +161,7 @@ struct ActivationTests {
         #expect(bench.outcome(of: activation) == nil)
     }
 
-    @Test("If a client disconnects, its activations are cancelled, whatever they wait for")
+    @Test("If a client disconnects, its activations are cancelled at any stage")
     func clientLeaves() throws {
         var bench = ActivationBench()
         try bench.serve("checkout", behind: ActivationBarrier(board: "auth"))

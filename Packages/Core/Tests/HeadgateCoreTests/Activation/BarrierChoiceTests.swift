@@ -89,7 +89,7 @@ struct BarrierChoiceTests {
     }
 
     @Test(
-        "A1, A6: if a process disconnects before its choice, the activation ends, or for a barrier another process chooses"
+        "A1, A6: if a process disconnects before its choice, the activation ends; for a barrier another process chooses"
     )
     func gone() throws {
         var bench = try bench()
@@ -108,7 +108,7 @@ struct BarrierChoiceTests {
         #expect(bench.outcome(of: held) == .completed(done: true, output: nil))
     }
 
-    @Test("A7: the gateway precedes the choice, and a chosen barrier that is also the gateway runs once")
+    @Test("A7: the gateway runs before the barrier is chosen, and a chosen barrier that is also the gateway runs once")
     func gateway() throws {
         var bench = try bench()
         let shop = try #require(GatewayPattern("shop"))

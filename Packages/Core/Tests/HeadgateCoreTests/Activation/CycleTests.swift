@@ -16,7 +16,7 @@ struct CycleTests {
 
     // MARK: A4
 
-    @Test("A4: the first starts the barrier with its input, the others join; all are released in order")
+    @Test("A4: the first activation starts the barrier with its input, others join, and all are released in order")
     func joining() throws {
         var bench = try bench()
         let activations = try (1...5).map { try bench.activate("checkout", .number(DataNumber($0))) }
@@ -26,7 +26,7 @@ struct CycleTests {
         #expect(bench.runs.map(\.activation) == activations)
     }
 
-    @Test("A4: false cancels all waiting activations in order, and runs none")
+    @Test("A4: a barrier that answers false cancels all waiting activations in order, and runs none")
     func cancelsAll() throws {
         var bench = try bench()
         let activations = try (1...3).map { _ in try bench.activate("checkout") }
@@ -224,7 +224,7 @@ struct CycleTests {
 
     // MARK: A6
 
-    @Test("A6: another process takes over the cycle unnoticed, and the timeout does not restart")
+    @Test("A6: if the barrier's process disconnects, another one gets the run, and the timeout does not restart")
     func passOn() throws {
         var bench = try bench()
         try bench.serve("auth", by: 8)
@@ -240,7 +240,7 @@ struct CycleTests {
         #expect(bench.outcome(of: activation) == .cancelled(barrier: "auth", cause: .timeout))
     }
 
-    @Test("A6: without another process all waiting activations are cancelled, with the cause provider_lost")
+    @Test("A6: if the barrier's only process disconnects, waiting activations are cancelled with cause provider_lost")
     func providerLost() throws {
         var bench = try bench()
         let activations = try (1...3).map { _ in try bench.activate("checkout") }

@@ -64,7 +64,7 @@ struct GatewayTests {
         #expect(bench.running == ["checkout"])
     }
 
-    @Test("A5, A7: a barrier that is also the gateway and passes on timeout is awaited once")
+    @Test("A5, A7: a barrier that is also the gateway and passes on timeout runs once")
     func sameTwiceInVain() throws {
         var bench = ActivationBench()
         var slow = ActivationBarrier(board: "slow")

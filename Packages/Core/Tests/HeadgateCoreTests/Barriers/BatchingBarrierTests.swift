@@ -43,7 +43,7 @@ struct BatchingBarrierTests {
         #expect(bench.sender.sent.last == [5, 6, 7])
     }
 
-    @Test("B22, Q2: with several batches in flight, each needs its threshold")
+    @Test("B22, Q2: with several batches in flight, each needs batch_size pending events")
     func eachBatchNeedsIt() throws {
         let bench = try bench(["batch_size": 3]) {
             $0.dispatchLimit = 4
@@ -54,7 +54,9 @@ struct BatchingBarrierTests {
         #expect(bench.summary().pending == 1)
     }
 
-    @Test("B22: the threshold is never more than dispatch_limit, and never less than 1", arguments: [0, 1, -4, 1000])
+    @Test(
+        "B22: the barrier opens at no more than dispatch_limit and no less than 1 pending event",
+        arguments: [0, 1, -4, 1000])
     func clamped(size: Int) throws {
         let bench = try bench(["batch_size": .number(DataNumber(size))]) { $0.dispatchLimit = 2 }
         bench.track(1)
@@ -64,7 +66,7 @@ struct BatchingBarrierTests {
         #expect(bench.sender.sent == (size > 1 ? [[1, 2]] : [[1], [2]]))
     }
 
-    @Test("B22: without batch_size every event goes at once")
+    @Test("B22: without batch_size every event is sent at once")
     func absentSize() throws {
         let bench = try bench([:])
         bench.track(1)

@@ -42,8 +42,7 @@ struct GateBarrierTests {
         #expect(bench["collect"].sent == [[1]])
     }
 
-    @Test(
-        "B4: a scope is a dispatcher's id or `all`, a list may have several, and an empty one disables the barrier")
+    @Test("B4: a scope is a dispatcher's id or `all`, a list may have several, and an empty one disables the barrier")
     func scopes() {
         let barrier = SwitchBarrier(.closed)
         let both = [BarrierScope(rawValue: "archive"), BarrierScope(rawValue: "collect")]

@@ -133,9 +133,7 @@ struct RemoteBarrierTests {
         }
     }
 
-    @Test(
-        "B29, X2: the number of barriers is limited, existing ones may be registered again, and a removed one makes room"
-    )
+    @Test("B29, X2: the number of barriers is limited, existing ones may register again, and a removed one makes room")
     func most() throws {
         let registration = RemoteBarrierRegistration(scopes: [], state: .open)
         for number in 1...RemoteBarriers.most { try barriers.register("door-\(number)", registration, by: shop) }
@@ -291,10 +289,10 @@ struct RemoteBarrierTests {
         try barriers.register("door", RemoteBarrierRegistration(state: .open), by: till)
         bench.settle()
         try bench.restart()
-        #expect(bench.barrier("door") == nil, "one that is registered again as one that goes does not come back")
+        #expect(bench.barrier("door") == nil, "a barrier registered again without `keep` is not restored")
     }
 
-    @Test("B29: changes of a kept barrier are answered when stored, and changes of others at once")
+    @Test("B29: changes of a kept barrier are answered when stored, and changes of other barriers at once")
     func answeredWhenStored() throws {
         var answers: [String] = []
         func answer(_ name: String) -> (StoreFault?) -> Void { { answers.append($0 == nil ? name : "\(name) failed") } }

@@ -10,7 +10,7 @@ import Testing
         bench.gate.dispatcherMeasures.first { $0.dispatcher == "collect" }?.measures ?? DispatcherMeasures()
     }
 
-    @Test("O1: attempts by their outcome, batches by their size, and events from receipt to delivery")
+    @Test("O1: the gate counts attempts by outcome and batches by size, and times events from receipt to delivery")
     func delivered() {
         let bench = GateBench { $0.dispatchLimit = 3 }
         bench.track(4)

@@ -35,7 +35,7 @@ struct FullDeadLettersTests {
         _ = bench.gate.flush(timeout: .seconds(5)) { _ in }
         bench.track(3)
         bench.advance(by: .seconds(3_600))
-        #expect(bench.sender.sent.count == attempts, "a flush opens no DeadLettersBarrier")
+        #expect(bench.sender.sent.count == attempts, "a flush does not pass the DeadLettersBarrier")
         #expect(bench.barrier("DeadLettersBarrier:collect")?.reason != nil)
     }
 
@@ -100,7 +100,7 @@ struct FullDeadLettersTests {
         #expect(bench.store.memory.deadLetters.count == 5 && isHeld(bench) == (full == .hold))
     }
 
-    @Test("Q3: a start counts the stored dead letters, and blocks again")
+    @Test("Q3: after a restart the stored dead letters count, and the dispatcher is blocked again")
     func overRestart() throws {
         let bench = bench(5)
         bench.track(20)

@@ -84,7 +84,7 @@ struct RequeueTests {
         #expect(deadLetters()?.deadLetters.map(\.number) == [601, 602, 603])
     }
 
-    @Test("D10: a requeued event goes only to its former dispatcher, whatever the load rules are now")
+    @Test("D10: a requeued event goes only to its former dispatcher, even if the load rules have changed")
     func oneDispatcher() {
         let bench = GateBench([DispatcherSettings(id: "a"), DispatcherSettings(id: "b")])
         bench.track(1)

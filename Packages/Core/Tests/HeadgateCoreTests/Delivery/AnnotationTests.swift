@@ -39,7 +39,7 @@ struct AnnotationTests {
     }
 
     @Test(
-        "D13: the annotation replaces the event's own members of the same names, however they are escaped",
+        "D13: the annotation replaces the event's own members of the same names, with any escapes",
         arguments: [
             #"{"was_queued":"x","a":1,"queue_reason":"y","network_connection_type":"z"}"#,
             #"{"a":1,"was\u005fqueued":"x"}"#, #"{"queue_reason":{"was_queued":1},"a":1,"queue_reason":2}"#,
@@ -189,7 +189,7 @@ struct AnnotationTests {
             ])
     }
 
-    @Test("D13: such a barrier did not hold the event even if earlier events were pending")
+    @Test("D13: a barrier that closed while an event was in flight did not hold it, even behind pending events")
     func inFlightBehindOthers() {
         let bench = GateBench { ($0.dispatchLimit, $0.inFlight) = (1, 2) }
         let door = SwitchBarrier(.open)

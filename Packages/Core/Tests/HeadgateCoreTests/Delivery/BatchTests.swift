@@ -66,7 +66,7 @@ struct BatchTests {
         }
     }
 
-    @Test("D1: a destination that accepts one event at a time gets one")
+    @Test("D1: a destination that accepts one event at a time gets batches of one")
     func oneAtATime() {
         let bench = GateBench([DispatcherSettings(id: "collect")], format: .single, reply: { _ in .delivered })
         bench.track(3)
@@ -87,7 +87,7 @@ struct BatchTests {
         #expect(others.sender.sent == [[1, 2, 3, 4, 5, 6, 7]])
     }
 
-    @Test("K3: ids that look alike are two, and may be in one batch")
+    @Test("K3: ids that look alike but differ in bytes may be in one batch")
     func lookalikeIds() {
         let bench = GateBench(
             [DispatcherSettings(id: "collect")], format: .distinctJSONArray, reply: { _ in .delivered })
@@ -145,7 +145,7 @@ struct BatchTests {
         #expect(bench.store.memory.deadLetters.map(\.reason) == (result == .delivered ? [] : [.oversize]))
     }
 
-    @Test("K1: the idempotency key is equal for the same events, and differs for others")
+    @Test("K1: the idempotency key is equal for the same events, and differs for other events")
     func idempotencyKey() {
         let bench = GateBench { $0.dispatchLimit = 2 }
         bench.track(3)
@@ -159,7 +159,7 @@ struct BatchTests {
         #expect(bench.sender.batches.map(\.number) == [1, 2, 3])
     }
 
-    @Test("K1: events with equal ids in other namespaces, or with others in between, have another key")
+    @Test("K1: events with equal ids in other namespaces, or with others in between, have a different key")
     func otherEvents() {
         func key(_ events: (id: String, number: SequenceNumber)...) -> String {
             Batch(
@@ -171,7 +171,7 @@ struct BatchTests {
         #expect(key(("\"a\"", 1)) != key(("\"a\"", 2)))
         #expect(key(("\"a\"", 1), ("\"b\"", 2), ("\"d\"", 4)) != key(("\"a\"", 1), ("\"c\"", 3), ("\"d\"", 4)))
         #expect(key(("\"a\"", 1), ("\"b\"", 2)) != key(("\"a\"", 1)))
-        #expect(key(("\"x\"", 1)) == key(("\"y\"", 1)), "a client's id is no part of it")
+        #expect(key(("\"x\"", 1)) == key(("\"y\"", 1)), "the key does not depend on a client's id")
         #expect(key() == "")
     }
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import HeadgateCore
 
-/// Destinations that accept events one by one.
+/// Dispatchers whose sender has a window: it accepts events one by one, up to a limit of unanswered events.
 @Suite struct BatchWindowTests {
     private func bench(limit: Int, inFlight: Int = 1, byteLimit: Int = 10_000_000, keepsOrder: Bool = false)
         -> GateBench

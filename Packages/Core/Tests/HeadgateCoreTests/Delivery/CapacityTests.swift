@@ -3,7 +3,7 @@ import Testing
 
 @testable import HeadgateCore
 
-/// Senders that report how many events they can accept.
+/// Senders that report how many batches and events they can accept.
 @Suite struct CapacityTests {
     @Test("K3: the batches in flight are limited by the destination's capacity and by in_flight")
     func batches() {
@@ -64,7 +64,7 @@ import Testing
         #expect(bench.sender.sent.last == [7])
     }
 
-    @Test("D1: after an answer a batch that is full in bytes is sent at once")
+    @Test("D1: after an answer a batch that reaches byte_limit is sent at once")
     func wholeByBytes() {
         let bench = GateBench { $0.byteLimit = 2_000 }
         bench.track(1)

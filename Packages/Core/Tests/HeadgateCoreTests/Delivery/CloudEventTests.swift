@@ -85,7 +85,7 @@ struct CloudEventTests {
         }
     }
 
-    @Test("K1: single mode sends one CloudEvent per request, whatever dispatch_limit is")
+    @Test("K1: single mode sends one CloudEvent per request, with any dispatch_limit")
     func single() {
         let bench = GateBench(
             [DispatcherSettings(id: "collect")], format: .singleCloudEvent(Self.form), reply: { _ in .delivered })

@@ -98,7 +98,7 @@ struct DeliveryMachineTests {
         }
     }
 
-    @Test("D1: more events may join an incomplete batch, and one that continues")
+    @Test("D1: a batch may get more events unless it is empty or full, or the dispatcher is stopping")
     func mayGetMore() throws {
         var run = try machine(events: 25)
         for (waiting, mayGetMore) in [(0, false), (1, true), (24, true), (25, false)] {

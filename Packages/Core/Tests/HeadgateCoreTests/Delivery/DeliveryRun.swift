@@ -90,9 +90,11 @@ struct DeliveryRun {
         for case .send(let batch) in all {
             expect(
                 batch.events.allSatisfy { $0.sequenceNumber <= newest ?? 0 }, "sent although the dispatcher is blocked")
-            expect(batch.events.count <= min(machine.settings.dispatchLimit, capacity.events), "too large")
+            expect(
+                batch.events.count <= min(machine.settings.dispatchLimit, capacity.events), "too many events in a batch"
+            )
         }
-        expect(inFlight.count <= machine.settings.inFlight || all.allSatisfy { $0.name != "send" }, "too many")
+        expect(inFlight.count <= machine.settings.inFlight || all.allSatisfy { $0.name != "send" }, "too many batches")
         return all
     }
 
@@ -102,7 +104,8 @@ struct DeliveryRun {
         return perform(machine.answered(number, result, at: moment(chance: chance)))
     }
 
-    /// - Returns: The given orders, and those that resulted from them.
+    /// Carries out the orders.
+    /// - Returns: The given orders, and the orders that resulted from them.
     private mutating func perform(_ orders: [DeliveryOrder]) -> [DeliveryOrder] {
         var all: [DeliveryOrder] = []
         for order in orders {
@@ -136,20 +139,20 @@ struct DeliveryRun {
     private mutating func send(_ batch: Batch) {
         let numbers = batch.events.map(\.sequenceNumber)
         let away = Set(inFlight.values.flatMap { $0.events.map(\.sequenceNumber) })
-        expect(away.isDisjoint(with: numbers), "\(numbers) are in flight twice")
-        expect(numbers.allSatisfy { ended[$0] == nil }, "\(numbers) go though settled")
+        expect(away.isDisjoint(with: numbers), "\(numbers) are already in flight")
+        expect(numbers.allSatisfy { ended[$0] == nil }, "\(numbers) are sent although settled")
         expect(numbers == numbers.sorted(), "\(numbers) are out of order")
         for event in batch.events {
             expect(event.attempt == charged[event.sequenceNumber, default: 0] + 1, "attempt \(event.attempt)")
         }
-        expect(!machine.isStopping, "sent though stopped")
+        expect(!machine.isStopping, "sent after the stop")
         inFlight[batch.number] = batch
     }
 
     private mutating func settle(_ events: SequenceSet, _ end: DeliveryOutcome) {
         for number in events {
             expect(ended[number] == nil, "\(number) ends twice")
-            expect(end != .purged || purgeable.contains(number), "\(number) was not to be purged")
+            expect(end != .purged || purgeable.contains(number), "\(number) was purged outside a purge")
             ended[number] = end
         }
         let released = machine.release(events)
@@ -250,10 +253,10 @@ struct DeliveryRun {
         }
         let most = machine.settings.maxAttempts
         try #require(charged.allSatisfy { ended[$0.key] != nil || $0.value < most })
-        // The machine reports no event as settled that is not.
+        // The machine reports only events as settled that have ended.
         let settled = machine.queue.settled
         for number in 1...SequenceNumber(shelf.all.count) where settled.contains(number) {
-            try #require(ended[number] != nil, "\(number) is told as settled")
+            try #require(ended[number] != nil, "\(number) is reported as settled before it ended")
         }
     }
 

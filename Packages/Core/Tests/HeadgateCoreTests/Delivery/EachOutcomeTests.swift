@@ -15,7 +15,7 @@ struct EachOutcomeTests {
         return Verdict(outcome, isOversize: isOversize, settings: settings)
     }
 
-    @Test("D3: events have the same precedence as batches: delivered, retries off, oversize, then the outcome")
+    @Test("D3: an event's verdict has the precedence of a batch's: delivered, retries off, oversize, outcome")
     func table() {
         let dead = EventOutcome.dead(.refused, cause: "no")
         #expect(verdict(.delivered, isOversize: true, retries: false) == .delivered)
@@ -165,7 +165,7 @@ struct EachOutcomeTests {
         let following = bench.gate.counts.lost.subscribe { losses.append($0) }
         defer { following.dispose() }
         bench.track(2)
-        // A destination may lie about the number.
+        // The destination reports more rejected events than the batch has.
         bench.sender.answer(.partlyRejected(events: 9, message: "too old"))
         bench.settle()
         #expect(bench.summary().counters[.sent] == 2 && bench.summary().counters[.partiallyRejected] == 2)

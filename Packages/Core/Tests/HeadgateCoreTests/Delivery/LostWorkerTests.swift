@@ -47,10 +47,10 @@ struct LostWorkerTests {
         }
         bench.sender.answer(.each([.retry(cause: "busy", charged: true)]))
         bench.advance(by: .milliseconds(500))
-        #expect(bench.sender.sent.count == 11, "the first failure in a row waits for half a second")
+        #expect(bench.sender.sent.count == 11, "the wait after the first failure is half a second")
     }
 
-    @Test("K3: from the third loss in a row a batch is halved, until the deadly event is alone and is dead-lettered")
+    @Test("K3: from the third loss in a row a batch is halved, until the poison event is alone and is dead-lettered")
     func isolates() {
         let bench = GateBench {
             $0.dispatchLimit = 8
@@ -74,7 +74,7 @@ struct LostWorkerTests {
     }
 
     @Test(
-        "K3: with default settings one deadly event among many causes no other dead letter, at any position",
+        "K3: with default settings one poison event among many causes no other dead letter, at any position",
         arguments: 1...25)
     func onlyOne(index: Int) {
         let bench = GateBench()
@@ -85,7 +85,7 @@ struct LostWorkerTests {
     }
 
     @Test(
-        "K3: with any limit of attempts a deadly event causes no other dead letter", arguments: [1, 2, 4, 7])
+        "K3: with any limit of attempts a poison event causes no other dead letter", arguments: [1, 2, 4, 7])
     func onlyOneOfFewAttempts(most: Int) {
         let bench = GateBench { $0.maxAttempts = most }
         bench.track(30)

@@ -135,7 +135,7 @@ struct RetryTests {
         #expect(bench.store.memory.deadLetters.map(\.attempts) == (isExact ? [3] : []))
     }
 
-    @Test("D9: an outage of any length causes no dead letters, whatever was charged before")
+    @Test("D9: an outage of any length causes no dead letters, with any number of earlier charges")
     func outage() {
         let bench = GateBench {
             $0.maxRetryAge = .seconds(600)
@@ -215,7 +215,7 @@ struct RetryTests {
         #expect(bench.store.memory.deadLetters.isEmpty)
     }
 
-    @Test("D10: the attempt after which an event is dead-lettered counts, whatever the answer was")
+    @Test("D10: the attempt after which an event is dead-lettered counts, with any answer")
     func lastAttemptCounts() {
         for (result, attempts) in [(SendResult.status(413), 1), (.status(400), 1), (.unsendable(cause: "x"), 0)] {
             let bench = GateBench()
@@ -239,7 +239,7 @@ struct RetryTests {
         #expect(bench.sender.sent.count == 2 && bench.summary().retryAt == nil)
         bench.sender.answer(.status(503))
         bench.advance(by: .milliseconds(999))
-        #expect(bench.sender.sent.count == 2, "the second failure in a row waits for a second")
+        #expect(bench.sender.sent.count == 2, "the wait after the second failure in a row is one second")
         bench.advance(by: .milliseconds(1))
         #expect(bench.sender.sent.count == 3)
     }

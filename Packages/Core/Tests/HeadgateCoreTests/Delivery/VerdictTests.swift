@@ -14,7 +14,7 @@ struct VerdictTests {
         return Verdict(result, events: events, isOversize: isOversize, settings: settings)
     }
 
-    @Test("D3: a complete 2xx answer is a delivery, whatever the settings")
+    @Test("D3: a complete 2xx answer is a delivery, with any settings")
     func delivered() {
         #expect(verdict(.delivered) == .delivered)
         #expect(verdict(.delivered, events: 1, isOversize: true) { $0.retryFailedRequests = false } == .delivered)
@@ -47,7 +47,7 @@ struct VerdictTests {
             verdict(result, events: 1, isOversize: true) == .retry(cause: "connection refused", charged: false))
     }
 
-    @Test("D3: an event that cannot be sent in a request is dead-lettered, whatever the settings")
+    @Test("D3: an event that cannot be sent in a request is dead-lettered, with any settings")
     func unsendable() {
         for retries in [true, false] {
             #expect(

@@ -59,7 +59,7 @@ struct ExampleTests {
     @Test("B5, B7: the maintenance barrier is configured, and no flush passes it")
     func maintenance() throws {
         try bench.gate.barriers.add(MaintenanceBarrier.Factory(site: "till-7", defaultScopes: [.all]))
-        #expect(!isOpen(), "no site is cleared")
+        #expect(!isOpen(), "the barrier is closed for sites that are not cleared")
         let settings: DataObject = ["maintenance": false, "cleared_sites": ["till-6", "till-7", 8]]
         try bench.gate.barriers.update(id: MaintenanceBarrier.id, scopes: nil, configuration: settings)
         #expect(isOpen())
@@ -152,7 +152,7 @@ struct ExampleTests {
         #expect(!isOpen())
         barrier.ask()
         #expect(isOpen())
-        #expect(bench.counters[.barrierErrors] == 2, "one for each dispatcher")
+        #expect(bench.counters[.barrierErrors] == 2, "one error for each dispatcher")
         answer = .success(false)
         barrier.ask()
         #expect(!isOpen())

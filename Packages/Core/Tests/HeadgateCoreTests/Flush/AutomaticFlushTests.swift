@@ -14,7 +14,7 @@ struct AutomaticFlushTests {
         bench.settle()
     }
 
-    @Test("F5: an automatic flush lasts until its events are settled, however long the destination is unavailable")
+    @Test("F5: an automatic flush lasts until its events are settled, even after a long outage of the destination")
     func outage() {
         bench.track(3)
         bench.gate.flushAutomatically()
@@ -30,7 +30,7 @@ struct AutomaticFlushTests {
         bench["collect"].answer()
         bench.track(1)
         #expect(bench["collect"].delivered == [1, 2, 3] && !bench.summary().isFlushing)
-        #expect(bench["collect"].outstanding.isEmpty, "later events wait for a batch")
+        #expect(bench["collect"].outstanding.isEmpty, "the later event waits for a full batch")
     }
 
     @Test("F5: each dispatcher has at most one automatic flush, independent of clients' flushes")

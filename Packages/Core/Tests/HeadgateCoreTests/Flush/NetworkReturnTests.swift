@@ -53,11 +53,11 @@ struct NetworkReturnTests {
         #expect(sent("remote") == [[1, 2]] && sent("local").isEmpty)
         senders.all["remote"]?.answer()
         bench.settle()
-        #expect(sent("remote") == [[1, 2]], "what came afterwards is not in it")
+        #expect(sent("remote") == [[1, 2]], "a later event is not part of the flush")
         #expect(bench.summary(of: "remote").isFlushing == false)
     }
 
-    @Test("F5: neither the first known network state nor a change of its kind is a return")
+    @Test("F5: neither the first known network state nor a change of the kind of connection counts as a return")
     func noReturn() {
         bench.track(1)
         go(.unknown, .connected(.wifi), .connected(.cellular), .unknown, .connected(.ethernet))
@@ -78,7 +78,7 @@ struct NetworkReturnTests {
         #expect(sent("remote").isEmpty)
     }
 
-    @Test("F5, B20: with wifi_only the return of a cellular network flushes nothing, that of Wi-Fi does")
+    @Test("F5, B20: with wifi_only the return of a cellular network causes no flush, and the return of Wi-Fi does")
     func wifiOnly() throws {
         try bench.gate.barriers.update(
             id: ConnectivityBarrier.id, scopes: [.dispatcher(id: "remote")], configuration: ["wifi_only": true])
@@ -89,7 +89,7 @@ struct NetworkReturnTests {
         #expect(sent("remote") == [[1]])
     }
 
-    @Test("F5, B20: with wifi_only Wi-Fi that comes after a cellular connection flushes what waited for it, once")
+    @Test("F5, B20: with wifi_only Wi-Fi that follows a cellular connection causes one flush of the pending events")
     func wifiAfterCellular() throws {
         try bench.gate.barriers.update(
             id: ConnectivityBarrier.id, scopes: [.dispatcher(id: "remote")], configuration: ["wifi_only": true])

@@ -9,7 +9,7 @@ struct ClockJumpTests {
     private static let year: Int64 = 365 * 86_400_000
 
     @Test(
-        "P7: a jump neither expires events nor fires timers early nor leaves anything stuck", arguments: [year, -year])
+        "P7: a jump expires no events, fires no timer early, and leaves no event stuck", arguments: [year, -year])
     func jump(by milliseconds: Int64) throws {
         var limits = StoreLimits()
         limits.maxAge = .seconds(3600)
@@ -167,7 +167,7 @@ struct ClockJumpTests {
         try bench.restart()
     }
 
-    @Test("P7: a boot with a clock before the build or behind ages no event, nor does the later correction")
+    @Test("P7: a boot with a clock that is behind ages no event, and neither does the later correction")
     func withoutBattery() throws {
         let bench = board(startingAt: ClockJumpTests.now)
         for number in 1...5 { bench.track(1, EventDraft(id: "\(number)")) }
@@ -197,7 +197,7 @@ struct ClockJumpTests {
         #expect(bench.counters[.expired] == 0 && bench.summary().oldest == .seconds(isSetWhileRunning ? 160 : 60))
     }
 
-    @Test("P7: after a boot far in the future a correct clock neither rejuvenates nor ages events")
+    @Test("P7: after a boot far in the future a correct clock changes no event's age")
     func farAhead() throws {
         let bench = board(startingAt: ClockJumpTests.now)
         try boot(bench, at: Timestamp(milliseconds: ClockJumpTests.now.milliseconds + ClockJumpTests.year))
@@ -213,7 +213,7 @@ struct ClockJumpTests {
     }
 
     @Test(
-        "P7: one boot with a clock years ahead ages nothing, and leaves no trace once the clock is right again",
+        "P7: one boot with a clock years ahead ages no event, and has no effect once the clock is right again",
         arguments: [2, 10, 270])
     func yearsAhead(years: Int64) throws {
         let bench = board(startingAt: ClockJumpTests.now)
@@ -229,7 +229,7 @@ struct ClockJumpTests {
         #expect(bench.track(EventDraft(id: "1")) == .duplicate(1))
     }
 
-    @Test("P7: a clock years ahead counts as set when a second boot agrees, and ages count from the first one on")
+    @Test("P7: a clock years ahead counts as set when a second boot agrees, and ages count from the first one")
     func reallyYearsLater() throws {
         let bench = board(startingAt: ClockJumpTests.now)
         bench.track(1)
@@ -245,7 +245,7 @@ struct ClockJumpTests {
         #expect(bench.gate.warnings.isEmpty && bench.summary().oldest == .seconds(260))
     }
 
-    @Test("P7: a first boot with a clock years after the build leaves no trace once the clock is right")
+    @Test("P7: a first boot with a clock years after the build has no effect once the clock is right")
     func firstBootYearsAhead() throws {
         let bench = board(
             startingAt: Timestamp(milliseconds: ClockJumpTests.now.milliseconds + 10 * ClockJumpTests.year))
@@ -259,7 +259,7 @@ struct ClockJumpTests {
         #expect(bench.gate.warnings.isEmpty && bench.summary().oldest == .seconds(160))
     }
 
-    @Test("P7: time asleep counts as age, but not for later events")
+    @Test("P7: time in which the machine sleeps ages the stored events, but not later ones")
     func asleep() {
         let bench = GateBench()
         held(bench)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import HeadgateCore
 
-/// Erasures, over a store in memory.
+/// Tests of erasures with the store in memory.
 @Suite struct ErasureTests {
     private static let retaining: StoreLimits = {
         var limits = StoreLimits()
@@ -35,7 +35,7 @@ import Testing
         #expect(bench.gate.pause("collect", reason: nil, isFlushable: false) { _ in })
     }
 
-    @Test("E1: pending events are gone, and the others are sent in order")
+    @Test("E1: an erasure removes matching pending events, and the others are sent in order")
     func pending() {
         let bench = GateBench(reply: { _ in .delivered })
         paused(bench)
@@ -48,7 +48,7 @@ import Testing
         #expect(bench.gate.stored == .zero && bench.counters[.quarantined] == 0 && bench.counters[.delivered] == 3)
     }
 
-    @Test("E1: a dry run counts, and changes nothing")
+    @Test("E1: a dry run counts the matching events, and changes nothing")
     func dryRun() {
         let bench = GateBench(reply: { _ in .delivered })
         paused(bench)
@@ -71,7 +71,7 @@ import Testing
         #expect(bench.counters[.delivered] == 1)
     }
 
-    @Test("E1: dead letters are erased, also that of an event which was in flight")
+    @Test("E1: matching dead letters are erased, including that of an event in flight")
     func deadLetters() {
         let bench = GateBench()
         track(bench, "ada", "bob")
@@ -108,7 +108,7 @@ import Testing
         #expect(bench.store.memory.deadLetters.map(\.sequenceNumber) == [2])
     }
 
-    @Test("E1: retained events are erased: a rewind does not send them")
+    @Test("E1: retained events are erased, and a rewind does not send them")
     func retained() {
         let bench = GateBench(limits: ErasureTests.retaining, reply: { _ in .delivered })
         track(bench, "ada", "bob", "ada")
@@ -120,7 +120,7 @@ import Testing
         #expect(bench.summary().pending == 0 && bench.counters[.quarantined] == 0)
     }
 
-    @Test("E1: an event that a rewind makes pending again during the search is gone")
+    @Test("E1: an event that a rewind makes pending again during an erasure is erased")
     func rewoundMeanwhile() {
         let bench = GateBench([DispatcherSettings(id: "collect"), DispatcherSettings(id: "slow")])
         track(bench, "bob")
@@ -128,7 +128,7 @@ import Testing
         track(bench, "ada", dispatchers: ["collect"])
         bench["collect"].answer()
         bench.settle()
-        // The search of the events is over, and the dead letters are not read yet.
+        // The erasure has scanned the events, and waits to read the dead letters.
         bench.store.holdsReads = true
         #expect(erase(bench) == nil)
         #expect(bench.gate.rewind("collect", to: .sequenceNumber(1)) { _ in })
@@ -142,14 +142,14 @@ import Testing
         #expect(bench["collect"].delivered == [1, 2, 1])
     }
 
-    @Test("E1: an event that is gone before a rewind takes nothing from the dispatcher's count")
+    @Test("E1: an event erased before a rewind is not subtracted from the dispatcher's pending events")
     func goneMeanwhile() {
         let bench = GateBench([DispatcherSettings(id: "collect"), DispatcherSettings(id: "slow")])
         track(bench, "ada")
         bench["collect"].answer()
         paused(bench)
         track(bench, "bob", dispatchers: ["collect"])
-        // The search of the events is over, and waits for the one in flight. Then the dead letters are not read yet.
+        // The erasure has scanned the events, and waits for the one in flight. Then it waits to read the dead letters.
         #expect(erase(bench) == nil)
         bench.store.holdsReads = true
         bench["slow"].answer()
@@ -165,7 +165,7 @@ import Testing
         #expect(bench["collect"].delivered == [1, 2])
     }
 
-    @Test("E1: events of a large backlog that was never read, and of a removed dispatcher, are gone")
+    @Test("E1: events of a large backlog that was never read, and of a removed dispatcher, are erased")
     func unread() throws {
         let bench = GateBench([DispatcherSettings(id: "collect"), DispatcherSettings(id: "old")])
         for _ in 1...100 { track(bench, "ada", "bob") }
@@ -182,7 +182,7 @@ import Testing
         #expect(bench.sender.delivered.suffix(80).allSatisfy { $0 % 2 == 0 })
     }
 
-    @Test("E2: erasures run one after the other; a failing store refuses, and the dispatcher continues")
+    @Test("E2: erasures run one after the other; if the store fails, one is refused, and the dispatcher continues")
     func several() {
         let bench = GateBench(reply: { _ in .delivered })
         paused(bench)
@@ -200,7 +200,7 @@ import Testing
         #expect(bench.sender.delivered == [2, 3])
     }
 
-    @Test("E1: afterwards a trace knows neither name nor content of an erased event")
+    @Test("E1: after an erasure a trace shows neither name nor content of the event")
     func trace() throws {
         let bench = GateBench()
         paused(bench)
@@ -250,7 +250,7 @@ import Testing
         #expect(bench.sender.delivered == [2, 5, 8, 11, 14])
     }
 
-    @Test("E1: a dry run counts more events than a part has")
+    @Test("E1: a dry run counts the events of all parts")
     func dryRunOfParts() {
         let bench = benchOfSmallParts()
         paused(bench)
@@ -270,7 +270,7 @@ import Testing
         #expect(bench.summary().pending == 1 && bench.counters[.erased] == 3)
     }
 
-    @Test("E2: an erasure of several parts is finished after a kill between two parts, and its rule is forgotten")
+    @Test("E2: an erasure of several parts is finished after a kill between two parts, and its stored rule is deleted")
     func killed() throws {
         let bench = benchOfSmallParts()
         paused(bench)
@@ -294,7 +294,7 @@ import Testing
         #expect(try bench.store.open().kept[KeptErasure.name] == nil)
     }
 
-    @Test("E2: once a part is recorded, a failing store delays an erasure, and does not end it")
+    @Test("E2: once a part is recorded, a failing store delays an erasure, but does not end it")
     func failing() {
         let bench = benchOfSmallParts()
         paused(bench)

@@ -17,7 +17,7 @@ struct LeavingTests {
         bench.settle()
     }
 
-    @Test("Q3: batches in flight finish, and the rest comes back with the dispatcher")
+    @Test("Q3: batches in flight finish, and pending events are restored with the dispatcher")
     func finishes() throws {
         let bench = bench()
         bench.track(3)
@@ -107,8 +107,7 @@ struct LeavingTests {
         #expect(ends.first?.dispatchers["collect"]?.left == 3)
     }
 
-    @Test(
-        "F2: a flush of several dispatchers continues with the others when one is removed, and ends unsettled")
+    @Test("F2: a flush of several dispatchers continues with the others when one is removed, and ends unsettled")
     func flushContinues() {
         let bench = bench()
         bench.add(DispatcherSettings(id: "other"))
@@ -143,7 +142,7 @@ struct LeavingTests {
         #expect(!bench.summary().blockedBy.contains("ManualBarrier:collect"))
     }
 
-    @Test("B23: a restored dispatcher whose queue was dropped is a new one, and not paused")
+    @Test("B23: a restored dispatcher whose queue was dropped is new, and not paused")
     func pauseOfForgotten() throws {
         var limits = StoreLimits()
         limits.orphanRetention = .seconds(1)
@@ -160,7 +159,7 @@ struct LeavingTests {
         #expect(bench.summary().isOpen)
     }
 
-    @Test("B23: a pause ends with a dispatcher that is removed between two starts, though its queue is kept")
+    @Test("B23: a pause ends with a dispatcher that is removed between two starts, even if its queue is kept")
     func pauseOfRemoved() throws {
         let bench = bench()
         bench.track(1)
@@ -175,7 +174,7 @@ struct LeavingTests {
         #expect(bench.summary().isOpen)
     }
 
-    @Test("Q3: batches in flight are not dropped however short the retention is, and are counted once")
+    @Test("Q3: batches in flight are not dropped even if the retention is zero, and are counted once")
     func staysInFlight() {
         var limits = StoreLimits()
         limits.orphanRetention = .zero
@@ -206,7 +205,7 @@ struct LeavingTests {
         bench.store.holdsAppends = true
         bench.track(2)
         bench.gate.removeDispatcher("collect")
-        // Long enough for the periodic check for expired queues to run.
+        // The periodic check for expired queues runs within 61 s.
         bench.advance(by: .seconds(61))
         bench.store.holdsAppends = false
         bench.settle()
@@ -215,9 +214,7 @@ struct LeavingTests {
         #expect(bench.counters[.expired] == 2)
     }
 
-    @Test(
-        "Q3, P1: a dispatcher restored before its drop is written gets later events, even after a kill"
-    )
+    @Test("Q3, P1: a dispatcher restored before its drop is written gets later events, even after a kill")
     func backUnwritten() throws {
         var limits = StoreLimits()
         limits.orphanRetention = .zero

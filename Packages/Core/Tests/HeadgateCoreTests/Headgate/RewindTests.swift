@@ -4,7 +4,7 @@ import Testing
 
 @testable import HeadgateCore
 
-/// Rewinds of a dispatcher, over a store in memory.
+/// Tests of rewinds of a dispatcher with the store in memory.
 @Suite struct RewindTests {
     private static let retaining: StoreLimits = {
         var limits = StoreLimits()
@@ -16,7 +16,8 @@ import Testing
         GateBench(limits: limits, reply: { _ in .delivered })
     }
 
-    /// Returns the result without the times of receipt.
+    /// Requests a rewind.
+    /// - Returns: The result without the times of receipt, or nil if the rewind is not answered yet.
     @discardableResult
     private func rewind(
         _ bench: GateBench, _ id: String = "collect", to target: RewindTarget, isDryRun: Bool = false
@@ -35,7 +36,7 @@ import Testing
         RewindAnswer(firstSequenceNumber: first, events: events, isComplete: isComplete)
     }
 
-    @Test("R2: events from a number on are sent again in order, with attempt 1, and marked")
+    @Test("R2: events from a number on are sent again in order, with attempt 1, and marked as replayed")
     func number() throws {
         let bench = bench()
         bench.track(5)
@@ -70,7 +71,7 @@ import Testing
         #expect(bench["collect"].delivered == [1, 2, 3, 4, 5, 4, 5, 6])
     }
 
-    @Test("R2: the deduplication keys are others after a rewind, and the same for every attempt")
+    @Test("R2: after a rewind an event has a new idempotency key, which is the same for every attempt")
     func keys() throws {
         let bench = GateBench(limits: RewindTests.retaining)
         bench.track(1)
@@ -91,7 +92,7 @@ import Testing
         }
     }
 
-    @Test("R2: a time and a duration back name the first event that was received then")
+    @Test("R2: a time or a duration back selects the first event received at or after that time")
     func times() throws {
         let bench = bench()
         let start = bench.scheduler.wall
@@ -102,7 +103,7 @@ import Testing
         #expect(rewind(bench, to: .back(.seconds(1))) == .success(answer(5, 0)))
     }
 
-    @Test("R2: a dry run counts the events at once, says when they were received, and changes nothing")
+    @Test("R2: a dry run counts the events at once, reports when they were received, and changes nothing")
     func dryRun() throws {
         let bench = bench()
         let start = bench.scheduler.wall
@@ -225,7 +226,7 @@ import Testing
         #expect(bench.gate.stored == .zero)
     }
 
-    @Test("R3: repeating a rewind is harmless, also at once")
+    @Test("R3: two equal rewinds in one turn are both answered, and no event is lost")
     func again() {
         let bench = bench()
         bench.track(2)
@@ -248,7 +249,7 @@ import Testing
         #expect(bench.sender.delivered == [1, 2, 3])
     }
 
-    @Test("R3: a rewind of a dispatcher that is removed meanwhile is answered")
+    @Test("R3: a rewind that waits for a batch fails when its dispatcher is removed")
     func removed() {
         let bench = GateBench(limits: RewindTests.retaining)
         bench.track(1)
@@ -271,13 +272,13 @@ import Testing
         bench.advance(by: .seconds(130))
         bench.track(1)
         guard case .failure(.notRetained) = rewind(bench, to: .sequenceNumber(1)) else {
-            Issue.record("not refused")
+            Issue.record("the rewind was not refused")
             return
         }
         #expect(bench.sender.delivered == [1, 2, 3, 4, 5])
     }
 
-    @Test("R1: an idle gate drops retained events a quarter of their age too late at most, and a minute at most")
+    @Test("R1: an idle gate drops retained events late by at most a quarter of the maximum age, and a minute")
     func idle() {
         for (age, late) in [(4, 1), (600, 60), (1, 1)] {
             var limits = RewindTests.retaining
@@ -286,13 +287,13 @@ import Testing
             bench.track(1)
             bench.advance(by: .seconds(age + late))
             guard case .failure(.notRetained) = rewind(bench, to: .sequenceNumber(1)) else {
-                Issue.record("not dropped after \(age) s")
+                Issue.record("the event is still retained after \(age + late) s")
                 return
             }
         }
     }
 
-    @Test("R5: while nothing is retained, a rewind reaches what another dispatcher has not settled, and says so")
+    @Test("R5: without retention a rewind covers only events that another dispatcher needs, and is incomplete")
     func nothingRetained() {
         let bench = GateBench([DispatcherSettings(id: "archive"), DispatcherSettings(id: "collect")])
         bench.track(1)
@@ -323,7 +324,7 @@ import Testing
         #expect(bench.track(EventDraft()) == .stored(7))
     }
 
-    @Test("O2, R2: the trace says that an event is pending again")
+    @Test("O2, R2: after a rewind a trace shows the event as in flight again and as replayed")
     func trace() {
         let bench = GateBench(limits: RewindTests.retaining)
         bench.track(1, EventDraft(id: "one"))
@@ -341,7 +342,7 @@ import Testing
         #expect(traces.map(\.state) == [.delivered] && traces.map(\.isReplayed) == [true])
     }
 
-    @Test("R2: a rewind in the middle of a replay begins again")
+    @Test("R2: a rewind during a replay starts the replay again at the new position")
     func middle() {
         let bench = GateBench(limits: RewindTests.retaining) { $0.dispatchLimit = 2 }
         bench.sender.reply = { _ in .delivered }

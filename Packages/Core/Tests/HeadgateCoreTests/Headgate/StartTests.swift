@@ -4,7 +4,7 @@ import Testing
 
 @testable import HeadgateCore
 
-/// Starts of new dispatchers at an earlier event, over a store in memory.
+/// Tests of new dispatchers that start at an earlier event, with the store in memory.
 @Suite struct StartTests {
     private static let retaining: StoreLimits = {
         var limits = StoreLimits()
@@ -34,7 +34,7 @@ import Testing
         #expect(bench["late"].delivered == [4])
     }
 
-    @Test("R4: `oldest` gives a new dispatcher every event that is stored, once and in order, and marked")
+    @Test("R4: with `oldest` a new dispatcher gets every stored event, once, in order and marked as replayed")
     func oldest() throws {
         let bench = bench()
         bench.track(3)
@@ -52,7 +52,7 @@ import Testing
         #expect(bench.gate.stored == .zero && bench.counters[.quarantined] == 0)
     }
 
-    @Test("R4: a new dispatcher starts at a number, a time, or so far back")
+    @Test("R4: a new dispatcher starts at a sequence number, or a duration back")
     func starts() {
         let starts: [(DispatcherStart, [SequenceNumber])] = [
             (.at(.sequenceNumber(3)), [3, 4]), (.at(.back(.seconds(25))), [3, 4]), (.at(.back(.seconds(5))), []),
@@ -85,7 +85,7 @@ import Testing
         #expect(bench["late"].delivered == [3, 4])
     }
 
-    @Test("R4, R5: without retention a new dispatcher gets what another has not settled, or nothing")
+    @Test("R4, R5: without retention a new dispatcher gets only events that another one has not settled")
     func nothingRetained() {
         let bench = GateBench()
         bench.track(2)
@@ -97,7 +97,7 @@ import Testing
         #expect(bench["late"].delivered == [3])
     }
 
-    @Test("R4: the load rule is judged for older events as they are read; what it refuses is not counted")
+    @Test("R4: the load rule is evaluated for older events as they are read, and events that it rejects do not count")
     func loadRule() {
         let bench = bench()
         for name in ["order", "login", "order", "login"] { bench.track(1, EventDraft(name)) }
@@ -127,7 +127,9 @@ import Testing
         #expect(bench["archive"].delivered == [1, 2, 3] && bench["collect"].delivered == [1, 4])
     }
 
-    @Test("R4: a kill before the dispatcher is at its start moves it there at the next start, and later ones do not")
+    @Test(
+        "R4: after a kill before a dispatcher is at its first event, the next start moves it there, and later ones do not"
+    )
     func kill() throws {
         let bench = bench()
         bench.track(3)
@@ -157,7 +159,7 @@ import Testing
         #expect(bench.sender.delivered == [4])
     }
 
-    @Test("R4: a dispatcher that is removed before it is at its start is moved there when it comes back")
+    @Test("R4: a dispatcher removed before it is moved to its first event is moved there when it is restored")
     func removed() {
         let bench = bench()
         bench.track(2)

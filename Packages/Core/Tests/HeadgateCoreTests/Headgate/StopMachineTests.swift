@@ -57,7 +57,7 @@ struct StopMachineTests {
                 case .end: 4
                 }
             }
-            // Each order comes at most once, in sequence, and none that another order requires is left out.
+            // Each order occurs at most once, in this sequence, and after the orders that it requires.
             try #require(zip(names, names.dropFirst()).allSatisfy { $0 < $1 }, "\(reported)")
             try #require(!names.contains(2) || names.contains(1))
             try #require(!names.contains(3) || names.contains(1))
@@ -70,7 +70,7 @@ struct StopMachineTests {
         }
     }
 
-    @Test("D11, F5: whatever hangs, each step happens once, in order, and the stop ends in time")
+    @Test("D11, F5: even if a flush, a sender or the store hangs, each step runs once, in order and in time")
     func model() throws {
         for seed: UInt64 in 1...500 {
             var run = Run(seed: seed)
@@ -86,7 +86,7 @@ struct StopMachineTests {
         }
     }
 
-    @Test("D11: the flush of a stop begins no batch in the last fifth of its time, and in the last second at most")
+    @Test("D11: the flush of a stop ends a fifth of the timeout before its end, but at most one second before")
     func flushEndsBefore() {
         let start = Instant(nanoseconds: 0)
         for (timeout, flushEnd) in [(Duration.seconds(1), Duration.milliseconds(800)), (.seconds(20), .seconds(19))] {

@@ -12,7 +12,7 @@ struct StopTests {
         bench.settle()
     }
 
-    @Test("D11: a stop without work ends at once, with everything closed")
+    @Test("D11: a stop with no pending events ends at once, with everything closed")
     func nothingToDo() {
         var isDone = false
         stop { isDone = true }
@@ -76,7 +76,7 @@ struct StopTests {
         #expect(bench.store.isClosed)
     }
 
-    @Test("F5: a flush that could only wait is ended", arguments: [true, false])
+    @Test("F5: a stop ends its flush at once if a backoff or a pause blocks the dispatcher", arguments: [true, false])
     func stuckFlush(isBackoff: Bool) throws {
         bench.track(1)
         if isBackoff {
@@ -156,7 +156,7 @@ struct StopTests {
         #expect(isDone)
     }
 
-    @Test("D11: a stop without dispatchers")
+    @Test("D11: a stop without dispatchers ends at once")
     func noDispatchers() {
         for flushing in [false, true] {
             let bench = GateBench([])
@@ -167,7 +167,7 @@ struct StopTests {
         }
     }
 
-    @Test("D11: a stop with a long backlog sends no event twice, though the destination takes its time")
+    @Test("D11: a stop with a long backlog sends no event twice, even if the destination is slow")
     func backlog() throws {
         bench.track(2_000)
         var isDone = false
@@ -185,7 +185,7 @@ struct StopTests {
     // MARK: Bounds
 
     @Test(
-        "D11, F5: the stop flushes whatever names clients' flushes have",
+        "D11, F5: the stop flushes, with any names of the clients' running flushes",
         arguments: ["headgate:shutdown", "flush-1", "flush-2"])
     func namedLikeTheStop(name: String) throws {
         try bench.gate.barriers.configure(
@@ -203,7 +203,7 @@ struct StopTests {
     }
 
     @Test(
-        "D11, F5: a client's flush that only waits does not delay the stop",
+        "D11, F5: a client's flush that is blocked does not delay the stop",
         arguments: ["headgate:shutdown", "flush-1"])
     func clientsFlushWaits(name: String) {
         _ = bench.gate.pause("collect", reason: nil, isFlushable: false) { _ in }
@@ -243,7 +243,7 @@ struct StopTests {
             #expect(answers.count == 1)
             isDone = true
         }
-        #expect(answers.isEmpty, "the first event is in flight")
+        #expect(answers.isEmpty, "the stop waits for the event in flight")
         bench.sender.answer()
         bench.settle()
         #expect(isDone)

@@ -14,7 +14,7 @@ final class GateModel {
     /// Events that were offered and not yet stored or refused.
     var offered: [SequenceNumber: ModelEvent] = [:]
     var numbers: [String: SequenceNumber] = [:]
-    /// True if everything that was settled is written to the store.
+    /// True if all settlements are written to the store.
     var isWrittenDown = true
     /// The first violation of a rule.
     var failure: ModelFailure?
@@ -41,10 +41,10 @@ final class GateModel {
 
     /// Checks a batch that the gate sends to a dispatcher.
     func sent(_ batch: Batch, to id: String) {
-        guard let dispatcher = dispatchers[id] else { return expect(false, "a batch for nobody") }
+        guard let dispatcher = dispatchers[id] else { return expect(false, "a batch for an unknown dispatcher") }
         let numbers = batch.events.map(\.sequenceNumber)
         expect(!numbers.isEmpty && numbers.count <= dispatcher.settings.dispatchLimit, "a batch of \(numbers.count)")
-        expect(zip(numbers, numbers.dropFirst()).allSatisfy { $0 < $1 }, "\(id): disorder in \(numbers)")
+        expect(zip(numbers, numbers.dropFirst()).allSatisfy { $0 < $1 }, "\(id): out of order: \(numbers)")
         for number in numbers { checkMaySend(number, dispatcher) }
         checkOpen(numbers, dispatcher)
         checkOrder(numbers, dispatcher)
@@ -55,10 +55,10 @@ final class GateModel {
 
     private func checkMaySend(_ number: SequenceNumber, _ dispatcher: ModelDispatcher) {
         let id = dispatcher.id
-        expect(dispatcher.unsettled.contains(number), "\(id): \(number) is sent though settled, or never stored")
-        expect(!dispatcher.inFlight.contains(number), "\(id): \(number) is sent twice at once")
-        expect(!dispatcher.vanished.contains(number), "\(id): \(number) is sent though passed over")
-        expect(!isExpired(number), "\(id): \(number) is sent though expired")
+        expect(dispatcher.unsettled.contains(number), "\(id): \(number) is sent, but is settled or not stored")
+        expect(!dispatcher.inFlight.contains(number), "\(id): \(number) is sent while in flight")
+        expect(!dispatcher.vanished.contains(number), "\(id): \(number) is sent after a later one overtook it")
+        expect(!isExpired(number), "\(id): \(number) is sent although expired")
     }
 
     /// Behaviour B1, B2, F1: no event is sent while its dispatcher is blocked.
@@ -68,7 +68,7 @@ final class GateModel {
         let target = flushTarget(of: dispatcher.id)
         expect(
             isOpenForFlush(dispatcher) && numbers.allSatisfy { $0 <= target },
-            "\(dispatcher.id): \(numbers) go although the dispatcher is blocked")
+            "\(dispatcher.id): \(numbers) are sent although the dispatcher is blocked")
     }
 
     /// True if a dispatcher may send. No minimum batch size applies while half of a batch waits that was too large or
@@ -100,7 +100,7 @@ final class GateModel {
         let older = dispatcher.unsettled.filter { $0 < numbers[numbers.count - 1] && !sent.contains($0) }
         for number in older.sorted() where !dispatcher.inFlight.contains(number) {
             if isBlocked(number, dispatcher) { continue }
-            expect(isExpired(number) || profile.dropsOldest, "\(id): \(number) is passed over by \(numbers)")
+            expect(isExpired(number) || profile.dropsOldest, "\(id): \(number) is overtaken by \(numbers)")
             dispatchers[id]?.vanished.insert(number)
         }
         for number in numbers where dispatcher.settings.inFlight > 1 {
@@ -115,13 +115,13 @@ final class GateModel {
 
     private func checkAttempts(_ batch: Batch, _ dispatcher: ModelDispatcher) {
         let shares = batch.events.compactMap { dispatcher.shares[$0.sequenceNumber] }
-        expect(shares.isEmpty || shares.count == batch.events.count, "halves of a lost batch go with others")
-        expect(batch.events.count <= shares.min() ?? .max, "\(batch.events.count) go together, not \(shares)")
+        expect(shares.isEmpty || shares.count == batch.events.count, "half of a lost batch is sent with other events")
+        expect(batch.events.count <= shares.min() ?? .max, "\(batch.events.count) in a half, not \(shares)")
         for event in batch.events {
             let attempt = dispatcher.attempts[event.sequenceNumber, default: 0] + 1
             let text = String(decoding: batch.body[event.range], as: UTF8.self)
-            expect(text.contains(#""seq":\#(event.sequenceNumber),"#), "\(event.sequenceNumber) arrives as \(text)")
-            expect(text.contains(#""attempt":\#(attempt),"#), "attempt \(attempt) arrives as \(text)")
+            expect(text.contains(#""seq":\#(event.sequenceNumber),"#), "\(event.sequenceNumber) is sent as \(text)")
+            expect(text.contains(#""attempt":\#(attempt),"#), "attempt \(attempt) is sent as \(text)")
         }
     }
 
@@ -152,13 +152,13 @@ final class GateModel {
     // MARK: Flushes
 
     func ended(_ name: String, _ answer: FlushAnswer) {
-        guard let flush = flushes.removeValue(forKey: name) else { return expect(false, "\(name) ends twice") }
+        guard let flush = flushes.removeValue(forKey: name) else { return expect(false, "flush \(name) ends twice") }
         for (id, part) in answer.dispatchers {
             let sum = part.sent + part.failed + part.left
             let covered = flush.covered[id] ?? 0
             expect(flush.isExact ? sum == covered : sum <= covered, "\(name): \(part) of \(covered) for \(id)")
             guard answer.ended == .settled else { continue }
-            expect(part.left == 0, "\(name): settled with \(part.left) left")
+            expect(part.left == 0, "flush \(name) is settled with \(part.left) left")
         }
     }
 }
@@ -180,7 +180,7 @@ extension GateModel {
             expect(silent == 0 || profile.losesSilently, "\(id): \(silent) expired or evicted")
             expect(
                 summary.counters[.evicted] == 0 || profile.dropsOldest, "\(id): \(summary.counters[.evicted]) evicted")
-            expect(dispatcher.vanished.count <= silent, "\(id): \(dispatcher.vanished) passed over without a word")
+            expect(dispatcher.vanished.count <= silent, "\(id): \(dispatcher.vanished) overtaken, not \(silent)")
             let left = dispatcher.unsettled.count - silent
             expect(summary.pending + summary.inFlight == left, "\(id): \(summary.pending) pending, \(left) left")
             checkExpired(summary, dispatcher)
@@ -211,7 +211,7 @@ extension GateModel {
         let isFlushed = flushTarget(of: dispatcher.id) >= first && isOpenForFlush(dispatcher)
         let lingers = dispatcher.lingersUntil >= now && summary.pending < dispatcher.settings.dispatchLimit
         let isOpen = isOpen(dispatcher, pending: summary.pending) && !lingers
-        expect(!isFlushed && !isOpen, "\(dispatcher.id): idle, though \(first) may go")
+        expect(!isFlushed && !isOpen, "\(dispatcher.id): nothing in flight, although \(first) may be sent")
     }
 
     /// Checks the number of events that the store reports (Behaviour Q4).
@@ -219,14 +219,14 @@ extension GateModel {
         let live = bench.gate.stored.events
         if profile.losesSilently {
             let most = ids.map { bench.summary(of: $0).pending + bench.summary(of: $0).inFlight }
-            expect(live >= most.max() ?? 0 && live <= most.reduce(0, +), "\(live) live of \(most)")
+            expect(live >= most.max() ?? 0 && live <= most.reduce(0, +), "\(live) live events, by dispatcher \(most)")
         } else {
             expect(live == (profile.isOrderly ? liveEvents : liveByRoute), "\(live) live, not \(liveEvents)")
         }
-        expect((bench.gate.stored.bytes == 0) == (live == 0), "\(bench.gate.stored) stored")
+        expect((bench.gate.stored.bytes == 0) == (live == 0), "events and bytes differ: \(bench.gate.stored)")
         guard profile.dropsOldest else { return }
         let inFlight = dispatchers.values.reduce(0) { $0 + $1.inFlight.count }
-        expect(live <= bench.limits.maxEvents + inFlight, "\(live) live, over the limit")
+        expect(live <= bench.limits.maxEvents + inFlight, "\(live) live events are over the limit")
     }
 
     /// The number of events that at least one dispatcher has not settled.
@@ -248,9 +248,9 @@ extension GateModel {
 
     /// Checks that nothing is left after all barriers opened, the destinations recovered, and time passed.
     func checkQuiescence() {
-        expect(bench.gate.stored == .zero, "\(bench.gate.stored) is stuck")
-        expect(flushes.isEmpty, "\(flushes.keys.sorted()) never end")
-        expect(offered.isEmpty, "\(offered.keys.sorted()) are never answered")
+        expect(bench.gate.stored == .zero, "\(bench.gate.stored) is left")
+        expect(flushes.isEmpty, "flushes \(flushes.keys.sorted()) never end")
+        expect(offered.isEmpty, "events \(offered.keys.sorted()) are never answered")
         for id in ids {
             let summary = bench.summary(of: id)
             let dispatcher = dispatchers[id]
@@ -276,16 +276,16 @@ extension GateModel {
 
     private func restart(_ id: String, over state: StoredState) {
         guard let dispatcher = dispatchers[id], let kept = state.dispatchers.first(where: { $0.id == id }) else {
-            return expect(false, "\(id) is forgotten")
+            return expect(false, "the store does not know \(id)")
         }
         let left = Set(stored.filter { !kept.settled.contains($0.key) && $0.value.targets.contains(id) }.keys)
         let lost = dispatcher.unsettled.subtracting(left)
         expect(lost.isEmpty || profile.losesSilently, "\(id): \(lost.sorted()) lost by a restart")
         let again = left.subtracting(dispatcher.unsettled)
-        expect(again.isEmpty || !isWrittenDown, "\(id): \(again.sorted()) again after a restart")
+        expect(again.isEmpty || !isWrittenDown, "\(id): \(again.sorted()) pending again after a restart")
         dispatchers[id]?.restarted(with: left)
         let isKept = state.kept["pause:\(id)"] != nil
-        expect(isKept == dispatcher.isPaused || !isWrittenDown, "\(id): the pause is forgotten")
+        expect(isKept == dispatcher.isPaused || !isWrittenDown, "\(id): a pause is stored: \(isKept)")
         dispatchers[id]?.isPaused = isKept
         dispatchers[id]?.isPauseFlushable = state.kept["pause:\(id)"]?.first == UInt8(ascii: "F")
     }

@@ -115,14 +115,14 @@ final class GateRun {
     }
 
     private func checkFull() {
-        model.expect(!profile.dropsOldest, "full")
+        model.expect(!profile.dropsOldest, "refused as full despite drop_oldest")
         guard profile.isOrderly else { return }
-        model.expect(model.liveEvents + model.offered.count >= bench.limits.maxEvents, "full too early")
+        model.expect(model.liveEvents + model.offered.count >= bench.limits.maxEvents, "refused as full with room left")
     }
 
     private func checkRoom() {
         guard profile.isOrderly else { return }
-        model.expect(model.liveEvents + model.offered.count < bench.limits.maxEvents, "stored though full")
+        model.expect(model.liveEvents + model.offered.count < bench.limits.maxEvents, "stored over the limit")
     }
 
     private func answer() {
@@ -175,8 +175,8 @@ final class GateRun {
 
     private func cancel() {
         guard let name = model.flushes.keys.sorted().randomElement(using: &random) else { return }
-        model.expect(bench.gate.flushes.cancel(name), "\(name) is unknown")
-        model.expect(model.flushes[name] == nil, "\(name) goes on though cancelled")
+        model.expect(bench.gate.flushes.cancel(name), "flush \(name) is unknown")
+        model.expect(model.flushes[name] == nil, "flush \(name) continues after it was cancelled")
     }
 
     // MARK: Time, faults, restarts

@@ -74,8 +74,8 @@ struct ModelProfile: Sendable, CustomTestStringConvertible {
     static let all = [
         ModelProfile(name: "plain"),
         ModelProfile(name: "faults", hasFaults: true),
-        ModelProfile(name: "several in flight", inFlight: 3),
-        ModelProfile(name: "events told apart", distinguishesEvents: true),
+        ModelProfile(name: "several batches in flight", inFlight: 3),
+        ModelProfile(name: "outcomes per event", distinguishesEvents: true),
         ModelProfile(name: "time to live", hasTimeToLive: true),
         ModelProfile(name: "drop oldest", dropsOldest: true),
         ModelProfile(

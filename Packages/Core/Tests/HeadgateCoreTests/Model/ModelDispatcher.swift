@@ -24,14 +24,14 @@ struct ModelDispatcher {
     /// Per event, the workers lost in a row, and the largest batch that the event may be part of since then.
     var losses: [SequenceNumber: Int] = [:]
     var shares: [SequenceNumber: Int] = [:]
-    /// Counted since the start of the process.
+    /// Events delivered since the start of the process.
     var delivered = 0
     var dead = 0
 
     var id: String { settings.id }
 
     /// Applies an answer as Behaviour D3 to D9 say.
-    /// - Parameter chance: The drawn part of the longest wait.
+    /// - Parameter chance: The random fraction, from 0 to 1, of the longest wait.
     mutating func answered(
         _ sequenceNumbers: [SequenceNumber], _ result: SendResult, at now: Instant, chance: Double
     ) {
@@ -106,7 +106,7 @@ struct ModelDispatcher {
         waitsUntil = max(waitsUntil, now + wait * chance)
     }
 
-    /// Applies a crash after which the events in `stored` are not settled.
+    /// Applies a crash after which exactly the events in `stored` are not settled.
     mutating func restarted(with stored: Set<SequenceNumber>) {
         let keep = (settings, batchSize)
         self = ModelDispatcher(settings: keep.0, batchSize: keep.1)

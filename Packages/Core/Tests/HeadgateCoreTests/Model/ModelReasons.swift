@@ -40,8 +40,8 @@ extension GateModel {
             // A store that cannot be read also makes a dispatcher wait.
             if profile.hasFaults { possible.insert("backoff") }
             let certain = dispatcher.held[number] ?? []
-            expect(certain.isSubset(of: said), "\(dispatcher.id): \(number) was held by \(certain), and says \(said)")
-            expect(said.isSubset(of: possible), "\(dispatcher.id): \(number) says \(said), of \(possible)")
+            expect(certain.isSubset(of: said), "\(dispatcher.id): \(number) was held by \(certain), not \(said)")
+            expect(said.isSubset(of: possible), "\(dispatcher.id): \(number) has reasons \(said), of \(possible)")
         }
     }
 

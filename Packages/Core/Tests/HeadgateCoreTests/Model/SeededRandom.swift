@@ -1,8 +1,8 @@
-// All random tests in this target draw from seeds.
+// Makes Seeds available to all random tests of this target.
 @_exported import HeadgateSeeds
 
 extension SeededRandom {
-    /// For tests that number their own runs.
+    /// Creates a generator for tests that number their own runs.
     init(seed: UInt64) {
         self.init(seed: Seed(seed))
     }

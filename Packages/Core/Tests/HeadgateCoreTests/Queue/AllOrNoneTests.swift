@@ -4,7 +4,8 @@ import Testing
 
 @testable import HeadgateCore
 
-/// Lists of events that are accepted as a whole or not at all, with limits within one byte or one event of their size.
+/// Tests of lists of events that are stored as a whole or not at all. The limits are within one byte or event of the
+/// size of a list.
 @Suite("Lists of events accepted as a whole")
 struct AllOrNoneTests {
     @Test(
@@ -19,7 +20,7 @@ struct AllOrNoneTests {
                 return
             }
         }
-        #expect(run.accepted > 20 && run.refused > 20, "seed \(seed): the limits were not near")
+        #expect(run.accepted > 20 && run.refused > 20, "seed \(seed): too few lists near the limits")
     }
 
     @Test("Q7: duplicates need no room, even over the limits")
@@ -123,7 +124,7 @@ private struct AllOrNoneModel {
         return .failure(new.bytes > limits.maxBytes ? .tooLarge : .queueFull)
     }
 
-    /// Returns what a list would add to the store.
+    /// Returns the number of events and bytes that a list would add to the store.
     func need(of list: [EventDraft], wall: Timestamp) -> Tally {
         var copy = self
         for draft in list { _ = copy.take(draft, wall: wall) }

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Bounds of memory")
 struct BoundedMemoryTests {
-    @Test("Q6: a dispatcher buffers a few batches, however many events are pending")
+    @Test("Q6: a dispatcher buffers a few batches, with any number of pending events")
     func entriesAreBounded() throws {
         let bench = GateBench { $0.dispatchLimit = 10 }
         for _ in 0..<100 { bench.track(20) }
@@ -104,7 +104,7 @@ struct BoundedMemoryTests {
         #expect(bench.store.readCount == readBefore)
     }
 
-    @Test("Q6: a dispatcher with rare events reads them from memory, whatever was stored in between")
+    @Test("Q6: a dispatcher with rare events reads them from memory, even behind many events of other dispatchers")
     func seldomRouted() {
         let bench = GateBench(["busy", "idle"].map(DispatcherSettings.init(id:)), reply: { _ in .delivered })
         bench.track(1, EventDraft(dispatchers: ["idle"]))
@@ -114,7 +114,7 @@ struct BoundedMemoryTests {
         #expect(bench.store.readCount == 0)
     }
 
-    @Test("Q6: an event is read by its dispatchers, whatever events are between")
+    @Test("Q6: each dispatcher reads its own events, with any events of other dispatchers between them")
     func manyRoutes() {
         let bench = GateBench(["a", "b", "c"].map(DispatcherSettings.init(id:)), reply: { _ in .delivered })
         for number in 0..<60 {
@@ -140,8 +140,7 @@ struct BoundedMemoryTests {
         #expect(!bench.gate.events.isGroupFull)
     }
 
-    @Test(
-        "X3: of the clients waiting for room in a group as many continue as there is room for, in order of arrival")
+    @Test("X3: of the clients waiting for room in a group as many continue as there is room for, in order of arrival")
     func sendersContinue() {
         let bench = GateBench()
         let large = EventDraft(data: #"{"x":"\#(String(repeating: "y", count: 100_000))"}"#)

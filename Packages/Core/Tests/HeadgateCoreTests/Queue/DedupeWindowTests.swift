@@ -18,7 +18,7 @@ struct DedupeWindowTests {
         for _ in 1...8_000 {
             switch Int.random(in: 0..<20, using: &random) {
             case 0: now += Int64.random(in: 0...1_500, using: &random)
-            // Further than the compact form of an entry can represent on its own.
+            // The step exceeds the range of an entry's compact form.
             case 5 where random.oneIn(10): now += Int64(UInt32.max) + Int64.random(in: -1...1, using: &random)
             case 6 where random.oneIn(10): number += Int64(UInt32.max) + Int64.random(in: -1...1, using: &random)
             case 1: now += 1

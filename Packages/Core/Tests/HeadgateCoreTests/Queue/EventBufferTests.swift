@@ -131,7 +131,7 @@ struct EventBufferTests {
         try #require(Array(copy.due(at: stamp, maxAge: maxAge)) == due, comment)
     }
 
-    @Test("Q6: a set of indices finds the next one as a list would", arguments: [1, 64, 5000, 300_000])
+    @Test("Q6: a set of indices finds the same next index as a plain set", arguments: [1, 64, 5000, 300_000])
     func members(size: Int) {
         var random = SeededRandom(seed: UInt64(size))
         var (members, model) = (IntegerSet(), Set<Int>())
@@ -168,7 +168,7 @@ struct EventBufferTests {
             let before = dispatcher.queue.visits
             bench.sender.answer(result)
             bench.settle()
-            // Includes visits for the events buffered instead, and occasional compaction.
+            // The visits include those of the events buffered in their place, and of occasional compaction.
             #expect(dispatcher.queue.visits - before < 20 * 20)
         }
     }

@@ -7,7 +7,7 @@ struct EventKeyTests {
     private func key(_ json: String) -> EventKey { EventKey(json: Array(json.utf8)[...]) }
 
     @Test(
-        "Q2, P6: different escapes of one text are one key",
+        "Q2, P6: keys whose texts differ only in escapes are equal",
         arguments: [
             (#""a""#, #""\u0061""#), (#""/""#, #""\/""#), (#""\n""#, #""\u000a""#), (#""\u00E9""#, "\"é\""),
             (#""\ud83d\ude00""#, "\"😀\""), (#""\uD83D\uDE00x""#, "\"😀x\""),

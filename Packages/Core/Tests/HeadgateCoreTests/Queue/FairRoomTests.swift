@@ -9,15 +9,15 @@ struct FairRoomTests {
             FairRoom.Rank(heavier: heavier, all: users), FairRoom.Rank(heavier: heavierNames, all: names))
     }
 
-    @Test("Q4: users fill a slice of the last tenth more, the less they stored, and the last slice is kept")
+    @Test("Q4: the less a user stored, the more slices of the last tenth it may fill; one slice stays free for others")
     func slices() {
-        // Three slices of 400, each with three quarters for the user's one namespace, and one for others.
+        // The last tenth has three slices of 400. A user's only namespace may fill three quarters of a slice.
         #expect([0, 1].map { most(12_000, heavier: $0, of: 2) } == [11_100, 11_500])
         #expect([0, 1, 2].map { most(12_000, heavier: $0, of: 3) } == [11_040, 11_340, 11_640])
         #expect(most(12_000, heavier: 0, of: 1) == 11_200)
     }
 
-    @Test("Q4: namespaces divide their user's slice in the same way")
+    @Test("Q4: the namespaces of a user divide its slice in the same way")
     func namespaces() {
         let parts = [0, 1].map { most(12_000, heavier: 0, of: 2, heavierNames: $0, ofNames: 2) }
         #expect(parts == [10_971, 11_142])
@@ -30,7 +30,7 @@ struct FairRoomTests {
         #expect(most(limit, heavier: 1, of: 2) == limit)
     }
 
-    @Test("Q4: whatever the number of senders, a new one may fill more than the others have")
+    @Test("Q4: with any number of senders, a new one may fill the store further than the others can")
     func newcomer() {
         for users in 1...200 {
             for names in [1, 64] {
@@ -50,9 +50,9 @@ struct FairRoomTests {
     }
 }
 
-@Suite("What a sender stored in the last minute")
+@Suite("Events that a sender stored in the last minute")
 struct UseMeterTests {
-    @Test("Q4: the last minute moves on in steps of ten seconds, and the total stays")
+    @Test("Q4: events leave the last minute in steps of ten seconds, and the total keeps them")
     func minute() {
         var meter = UseMeter()
         meter.add(10)

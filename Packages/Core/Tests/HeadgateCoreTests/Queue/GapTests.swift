@@ -12,7 +12,7 @@ struct GapTests {
         }
     }
 
-    @Test("Q2: events settled out of order are not sent again after a restart, and the others are")
+    @Test("Q2: events settled out of order are not sent again after a restart, and pending events are")
     func restart() throws {
         let bench = bench(inFlight: 2)
         bench.track(8)
@@ -32,7 +32,7 @@ struct GapTests {
         #expect(bench.gate.stored == .zero)
     }
 
-    @Test("Q2: an event waiting for a retry is a gap, and so is one waiting for its key")
+    @Test("Q2: an event that waits for a retry or for its key is a gap in the settled range")
     func retriedAndHeldByKey() throws {
         let bench = bench(inFlight: 3, limit: 1)
         for key in ["a", "b", "a", "c"] { bench.track(EventDraft(key: key)) }
@@ -73,7 +73,7 @@ struct GapTests {
         #expect(bench.gate.stored == .zero)
     }
 
-    @Test("Q2, Q3: a restored dispatcher has its gaps")
+    @Test("Q2, Q3: a restored dispatcher keeps its gaps")
     func removed() throws {
         let bench = bench(inFlight: 2)
         bench.track(6)

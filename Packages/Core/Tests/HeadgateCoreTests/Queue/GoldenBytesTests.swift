@@ -3,7 +3,7 @@ import Testing
 
 @testable import HeadgateCore
 
-/// The bytes that Core writes for stores to keep. Another version, or another machine, must read them the same way.
+/// Tests of the encodings that stores keep. Other versions and other machines must read them in the same way.
 @Suite("Stored encodings")
 struct GoldenBytesTests {
     @Test("Q11: a record's header is a sequence of little-endian integers")

@@ -34,7 +34,7 @@ struct GroupCommitTests {
         #expect(bench.acknowledgements.map(\.admission) == (1...6).map { .stored($0) })
     }
 
-    @Test("Q5: with many groups in flight the next one is collected, and sent when one is stored")
+    @Test("Q5: with many groups in flight the next one is collected, and sent when one of them is stored")
     func gathersMeanwhile() {
         bench.store.holdsAppends = true
         for _ in 1...70 { bench.track(1) }
@@ -108,7 +108,7 @@ struct GroupCommitTests {
         #expect(bench.gate.stored.events == 1)
     }
 
-    @Test("Q7, Q8: an id refused with a group, or after one, is new when it is sent again")
+    @Test("Q7, Q8: an id refused with its group, or with a later group, is new when it is sent again")
     func idsBehindFailure() {
         bench.store.memory.fault = .noRoom("full")
         bench.store.holdsAppends = true
@@ -122,7 +122,7 @@ struct GroupCommitTests {
         #expect(bench.gate.stored.events == 2)
     }
 
-    @Test("Q8: freed room is used")
+    @Test("Q8: after a refusal for lack of room, events are stored again once there is room")
     func roomAgain() {
         bench.store.memory.fault = .noRoom("full")
         bench.track(1)
@@ -144,7 +144,7 @@ struct GroupCommitTests {
         #expect(bench["archive"].sent.isEmpty)
     }
 
-    @Test("Q5: a waiter without an event is notified")
+    @Test("Q5: a waiter is notified even if no event is to be committed")
     func nothingToCommit() {
         var reported = 0
         bench.gate.events.whenCommitted { reported += $0 == nil ? 1 : 100 }

@@ -22,7 +22,7 @@ struct InitialStateTests {
         #expect(bench["late"].sent == [[1]])
     }
 
-    @Test("P1, Q3: events of a dropped and restored dispatcher are its own after a restart")
+    @Test("P1, Q3: after a restart a dispatcher that was dropped and restored still has its events")
     func droppedAndBack() throws {
         let late = DispatcherSettings(id: "late")
         bench.limits.orphanRetention = .zero
@@ -80,7 +80,7 @@ struct InitialStateTests {
         #expect(bench.gate.dispatchers.known.forgotten.count == 3)
     }
 
-    @Test("Q3: retention counts from the last removal, even if only events recorded the return")
+    @Test("Q3: retention counts from the last removal, even if the store recorded the return only with events")
     func back() throws {
         bench.limits.orphanRetention = .seconds(1_000)
         try bench.restart()
@@ -142,7 +142,7 @@ struct InitialStateTests {
         #expect(ids.map { bench[$0].sent.joined().count } == [1, 1, 1])
     }
 
-    @Test("P1: prerequisites accompany each group until one is stored")
+    @Test("P1: the prerequisites are part of each group until one group is stored")
     func untilStored() throws {
         let queue = EventQueue(
             scheduler: bench.scheduler, store: bench.store, limits: StoreLimits(), state: StoredState())

@@ -11,7 +11,7 @@ struct KeyOrderTests {
         }
     }
 
-    @Test("Q2: one batch is in flight by default, by sequence number")
+    @Test("Q2: by default one batch is in flight, and events are sent in order of their sequence numbers")
     func oneInFlight() {
         let bench = bench(inFlight: 1)
         bench.track(5)
@@ -59,7 +59,7 @@ struct KeyOrderTests {
         #expect(bench.sender.sent.last == [6])
     }
 
-    @Test("Q2: an event waits for an unsettled older one with its key, and others pass")
+    @Test("Q2: an event waits for an unsettled older one with its key, and events of other keys are sent")
     func keyWaits() {
         let bench = bench(inFlight: 3, limit: 1)
         for key in ["a", "a", "b", nil, "a"] { bench.track(EventDraft(key: key)) }

@@ -22,7 +22,7 @@ struct LostEventsTests {
         #expect(bench.sender.sent.last == [6])
     }
 
-    @Test("Q8: if all events are lost nothing is stuck")
+    @Test("Q8: if all events are lost, no event stays pending")
     func allGone() throws {
         let bench = GateBench()
         bench.track(3)

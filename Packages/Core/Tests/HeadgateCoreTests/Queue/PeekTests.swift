@@ -137,7 +137,7 @@ struct PeekTests {
         #expect(shown == [[1], [2], [3], [4]])
     }
 
-    @Test("Pages continue after the buffered events, across events that others have settled")
+    @Test("Pages continue after the buffered events, across events of other dispatchers")
     func pagesOverOthers() throws {
         let bench = GateBench(["a", "b"].map(DispatcherSettings.init(id:)))
         bench.gate.registerScopedBarrier(SwitchBarrier(.closed), id: "hold", scopes: [.dispatcher(id: "a")])

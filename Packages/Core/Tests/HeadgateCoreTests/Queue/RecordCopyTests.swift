@@ -2,9 +2,9 @@ import Testing
 
 @testable import HeadgateCore
 
-/// Copies of stored records under another sequence number.
+/// Tests of copies of stored records under another sequence number.
 @Suite struct RecordCopyTests {
-    @Test("Q8: the copy of a record has its id and its key, also where the record has another number than it says")
+    @Test("Q8: the copy of a record has its id and key, even if the numbers in its header and its JSON differ")
     func damaged() throws {
         let copy = try copy(of: record(#"{"id":"a","seq":8,"key":"k""#, sequenceNumber: .max))
         #expect(copy.id == #""a""#)

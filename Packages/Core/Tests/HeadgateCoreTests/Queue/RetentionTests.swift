@@ -2,7 +2,7 @@ import Testing
 
 @testable import HeadgateCore
 
-/// Tests the settled events that a store keeps, and the places to which a dispatcher can be rewound.
+/// Tests of the settled events that a store retains, and of the positions to which a dispatcher can be rewound.
 @Suite struct RetentionTests {
     private func span(_ last: SequenceNumber, received: Int64 = 1_000, bytes: Int = 100, isFreed: Bool = true)
         -> RetentionCut.Span
@@ -26,7 +26,7 @@ import Testing
         #expect(cut.through == 10)
     }
 
-    @Test("R1: pending events do not count")
+    @Test("R1: pending events do not count towards the limit of bytes")
     func pending() {
         var cut = RetentionCut(Retention(maxBytes: 100))
         cut.add(span(30, bytes: 0))
@@ -34,7 +34,7 @@ import Testing
         #expect(cut.through == nil)
     }
 
-    @Test("R1: a full disk takes the older half of what makes room")
+    @Test("R1: on a full disk the older half of the spans that free space is removed")
     func fullDisk() {
         var cut = RetentionCut(Retention())
         cut.add(span(50, isFreed: false))
@@ -59,7 +59,7 @@ import Testing
         #expect(whole.allows(.sequenceNumber(1)) && whole.allows(.receipt(.min)) && whole.isComplete(from: 1))
     }
 
-    @Test("R5: while nothing is retained, a rewind reaches what another dispatcher needs, and is not complete")
+    @Test("R5: without retention a rewind covers only events that another dispatcher needs, and is incomplete")
     func nothingRetained() {
         let others = RewindRange(unretainedThrough: nil, oldest: KeptEvent(7, receivedStamp: 5_000))
         #expect(others.allows(.sequenceNumber(7)) && !others.allows(.sequenceNumber(6)))
@@ -69,7 +69,7 @@ import Testing
 
     // MARK: Replays
 
-    @Test("R2: a replay covers the settled events from the position on")
+    @Test("R2: a replay covers the settled events from the rewind's position on")
     func replay() {
         let settled = Settled(through: 10, and: [12...15])
         let replay = Replay.next(after: nil, of: settled, at: 7).beginning(at: 4)
@@ -77,7 +77,7 @@ import Testing
         #expect(!replay.contains(3) && replay.contains(4) && replay.contains(15) && !replay.contains(16))
     }
 
-    @Test("R2: a rewind in the middle of a replay covers the rest of it, too")
+    @Test("R2: a rewind during a replay also covers the rest of that replay")
     func replayAgain() {
         let first = Replay(number: 1, first: 4, last: 100, stamp: 7)
         let next = Replay.next(after: first, of: Settled(through: 50), at: 8).beginning(at: 40)
@@ -86,13 +86,13 @@ import Testing
         #expect(late == Replay(number: 2, first: 110, last: 120, stamp: 8))
     }
 
-    @Test("R3: a replay is kept as it is")
+    @Test("R3: a replay survives writing and reading, and invalid bytes are rejected")
     func keeps() {
         let replay = Replay(number: 3, first: 4, last: 100, stamp: -7)
         #expect(Replay(kept: replay.kept) == replay && Replay(kept: [1]) == nil)
     }
 
-    @Test("K8: the keys of a rewound dispatcher are others")
+    @Test("K8: each replay of a dispatcher has its own keys")
     func keys() {
         let identity = StoreIdentity()
         let replays = [
@@ -114,7 +114,7 @@ import Testing
         #expect(backlog.unsettled(of: 1) == .zero && backlog.live == .zero && backlog.routes.isEmpty)
     }
 
-    @Test("Q4, R2: after a restart in a replay, events that only it needs do not count against the limits")
+    @Test("Q4, R2: after a restart in a replay, events that only the replay needs do not count against the limits")
     func backlogAfterRestart() {
         var backlog = Backlog()
         backlog.add(Tally(events: 5, bytes: 50), route: 1, dispatchers: [1])

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Waiting for room in a group")
 struct RoomWaitersTests {
-    @Test("waiters continue in order of arrival, whatever waiters come and go", arguments: Seeds.first(10))
+    @Test("Waiters continue in order of arrival, in any history of arrivals", arguments: Seeds.first(10))
     func anyHistory(seed: Seed) {
         var random = SeededRandom(seed: seed)
         var (line, model): (RoomWaiters, [Int]) = (RoomWaiters(), [])

@@ -4,7 +4,7 @@ import Testing
 
 @testable import HeadgateCore
 
-/// Routes are bounded, and dropped when no event needs them (Behaviour X2, Q6).
+/// Tests of the limit on routes, and of dropping routes that no event needs (Behaviour X2, Q6).
 @Suite("Routes")
 struct RouteTests {
     private static let ids = (0..<16).map { "d\($0)" }
@@ -155,9 +155,7 @@ struct RouteTests {
         #expect(last.dispatchers(of: RouteTable.noDispatcher) == [])
     }
 
-    @Test(
-        "Routes unknown to the store are not dropped there, and routes that it could not store come with the next group"
-    )
+    @Test("Routes unknown to the store are not dropped there, and routes that it could not store are in the next group")
     func unsaved() {
         var table = RouteTable()
         _ = (table.number(of: [1]), table.number(of: [2]))

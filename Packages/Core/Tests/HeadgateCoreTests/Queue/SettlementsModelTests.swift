@@ -5,8 +5,8 @@ import Testing
 
 @testable import HeadgateCore
 
-/// Dispatchers settle events, some as dead letters, in a store whose free space varies. At any time, an event that the
-/// store has as settled has ended, and a dead one has its dead letter (decision 52).
+/// Tests of dispatchers that settle events, some as dead letters, in a store whose free space varies. The store records
+/// an event as settled only after it has ended, and a dead one only with its dead letter (decision 52).
 @Suite("Settlements in a store with little room")
 struct SettlementsModelTests {
     @Test(
@@ -43,7 +43,7 @@ struct SettlementsModelTests {
         #expect(history.store.writes == 1)
     }
 
-    @Test("Q8: with more gaps than can be described, later settlements wait")
+    @Test("Q8: if there are more gaps than one settlement can list, later settlements wait")
     func manyHoles() {
         let history = History(Seed(1))
         history.store.room = 100
@@ -173,10 +173,10 @@ private final class History: GateHost {
         for (number, all) in store.settled {
             #expect((all.ranges.last?.upperBound ?? all.position) <= positions[number] ?? 0, "\(seed)")
             let lost = dead.subtracting(store.deadLetters).filter { $0.dispatcher == number && all.contains($0.number) }
-            #expect(lost.isEmpty, "\(lost) are settled, and there are no letters, \(seed)")
+            #expect(lost.isEmpty, "\(lost) are settled without a dead letter, \(seed)")
         }
         let unsafe = dead.subtracting(store.deadLetters).map(\.number).min() ?? .max
-        #expect(store.trimmed < unsafe, "what nobody needs is said up to \(store.trimmed), \(seed)")
+        #expect(store.trimmed < unsafe, "trimmed through \(store.trimmed), from \(unsafe) events are needed, \(seed)")
     }
 
     func end() {
@@ -191,7 +191,7 @@ private final class History: GateHost {
         #expect(answered == requested && settlements.isIdle, "\(seed)")
     }
 
-    // MARK: As the gate
+    // MARK: GateHost
 
     let networkConnectionType: String? = nil
     let boardActivator: (any BoardActivator)? = nil

@@ -48,7 +48,7 @@ struct SettlementsTests {
         }
     }
 
-    /// A gate that reports the unused routes once.
+    /// A gate that reports its unused routes on the first request only.
     private final class ForgettingHost: GateHost {
         var routes: [RouteNumber] = []
         var needed: SequenceNumber = 0

@@ -93,7 +93,7 @@ struct StoreLimitTests {
         #expect(bench.sender.delivered == [1, 2, 6, 7, 8])
     }
 
-    @Test("Q4: drop_oldest by bytes")
+    @Test("Q4: drop_oldest also evicts events over max_bytes")
     func dropOldestByBytes() {
         let bench = GateBench(limits: limits { $0.overflow = .dropOldest })
         _ = bench.gate.pause("collect", reason: nil, isFlushable: false) { _ in }
@@ -212,7 +212,7 @@ struct StoreLimitTests {
         #expect(bench.summary().counters[.expired] == 3)
     }
 
-    @Test("Q4: ttl_ms counts from receipt, and expires an event behind another")
+    @Test("Q4: ttl_ms counts from receipt, and an event expires even behind a pending one")
     func timeToLive() {
         let bench = GateBench { $0.dispatchLimit = 1 }
         bench.track(1)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import HeadgateCore
 
-/// A store that is filled and emptied by numbers alone, with the shares of its senders.
+/// A store that only counts its events, with the shares of its senders.
 private struct SharedStore {
     var shares = StoreShares(after: 0)
     var limits = StoreLimits()
@@ -20,7 +20,7 @@ private struct SharedStore {
     var live: Tally { Tally(events: Int(last - settled), bytes: Int(last - settled) * 100) }
 
     /// Offers an event.
-    /// - Returns: true if it was stored.
+    /// - Returns: True if it was stored.
     mutating func store(from sender: StoreShares.Number) -> Bool {
         shares.advance(to: now, last: last)
         guard shares.allows(live + Tally(events: 1, bytes: 100), to: sender, within: limits) else { return false }
@@ -108,7 +108,7 @@ struct StoreSharesTests {
         #expect(store.live.events == 10_000)
     }
 
-    @Test("Q4: the senders of pending events are known, as far as this daemon received them")
+    @Test("Q4: the store reports the senders of the pending events that this daemon received")
     func pending() {
         var store = SharedStore(events: 1_000_000)
         let shop = store.shares.open(uid: 1000, namespace: "uid:1000/shop")
@@ -128,7 +128,7 @@ struct StoreSharesTests {
         #expect(store.shares.senders(through: store.last, live: store.live).isEmpty)
     }
 
-    @Test("Q4: the number of accounts is bounded; further users and namespaces share one")
+    @Test("Q4: the number of accounts is bounded, and further users and namespaces share one")
     func bounded() {
         var shares = StoreShares(after: 0)
         let users = (0..<1_000).map { shares.open(uid: UInt32($0), namespace: "uid:\($0)") }
@@ -136,13 +136,13 @@ struct StoreSharesTests {
         let names = (0..<1_000).map { shares.open(uid: 0, namespace: "uid:0/\($0)") }
         #expect(Set(names).count == StoreShares.mostNamespaces)
         #expect(shares.userUses(through: 0, live: .zero).count == StoreShares.mostUsers + 1)
-        // Accounts that no session uses serve others.
+        // New users get the accounts that no session uses.
         for number in users + names { shares.close(number) }
         let later = (2_000..<2_100).map { shares.open(uid: UInt32($0), namespace: "uid:\($0)") }
         #expect(Set(later).count == 100)
     }
 
-    @Test("Q4: random senders get what a plain model of the rule allows", arguments: Seeds.first(20))
+    @Test("Q4: random senders may store as many events as a plain model of the rule allows", arguments: Seeds.first(20))
     func model(seed: Seed) {
         var random = SeededRandom(seed: seed)
         var store = SharedStore(events: Int.random(in: 5...1_500, using: &random))

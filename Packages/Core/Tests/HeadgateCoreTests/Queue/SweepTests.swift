@@ -59,7 +59,7 @@ struct SweepTests {
         #expect(bench.gate.stored == .zero && bench.counters[.quarantined] == 0)
     }
 
-    @Test("Q4: gaps in the numbers are skipped in a few steps")
+    @Test("Q4: the sweeper skips gaps in the sequence numbers in a few steps")
     func sparse() {
         var sweep = Sweep()
         sweep.begin(AgeLimit(receivedBy: 5, endedBy: 5), behind: 0, through: 1 << 45)
@@ -74,7 +74,7 @@ struct SweepTests {
         sweep.advance(through: Sweep.step, isEmpty: true)
         #expect(sweep.next?.through == 3 * Sweep.step)
         sweep.advance(through: 3 * Sweep.step)
-        #expect(sweep.next?.through == 4 * Sweep.step, "where something was found, the steps are short again")
+        #expect(sweep.next?.through == 4 * Sweep.step, "the step after one with events is short again")
     }
 
     @Test("Q4: expired events are counted per dispatcher, and events in flight do not expire")
@@ -179,7 +179,7 @@ struct SweepTests {
         #expect(bench.gate.stored == .zero)
     }
 
-    @Test("Q4: an unbuffered event expires at the earlier of max_age and its time to live, whatever its group contains")
+    @Test("Q4: an unbuffered event expires at the earlier of max_age and its time to live, in any group")
     func soonerOfBoth() {
         var limits = StoreLimits()
         limits.maxAge = .seconds(100)

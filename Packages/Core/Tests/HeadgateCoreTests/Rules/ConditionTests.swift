@@ -117,7 +117,7 @@ struct ConditionTests {
         #expect(((try? Condition(`operator`, path: "data.x")) != nil) == !`operator`.takesValue)
     }
 
-    @Test("S5: paths lead to the name, the context and the data, and other names are in the data")
+    @Test("S5: a path begins with event, context or data, and any other first name is a member of the data")
     func paths() throws {
         func isEqual(_ path: EventPath, _ target: String) throws -> Bool {
             try holds(.equals(ignoreCase: false, variable: path, target: target))

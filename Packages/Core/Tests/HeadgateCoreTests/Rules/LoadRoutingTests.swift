@@ -107,7 +107,7 @@ struct LoadRoutingTests {
         }
     }
 
-    @Test("P3: of two rules that look alike each dispatcher goes by its own")
+    @Test("P3: of two rules whose ids look alike, each dispatcher uses its own")
     func lookalikes() throws {
         let ids = ["order": "caf\u{E9}", "visit": "cafe\u{301}"]
         let bench = GateBench(

@@ -27,7 +27,7 @@ struct LoadRulesTests {
         }
     }
 
-    @Test("S5: two ids that look alike are two rules, and a rule names the one of its very bytes")
+    @Test("S5: two ids that look alike but differ in bytes are two rules, and references compare bytes")
     func lookalikes() throws {
         let (one, two) = ("caf\u{E9}", "cafe\u{301}")
         var rules = LoadRules([one: Self.yes])

@@ -15,7 +15,7 @@ struct NumericValueTests {
         ["1e99999999999999999999", "1e99999999999999999998"],
     ]
 
-    @Test("S5: numbers are compared by their exact value, whatever their notation")
+    @Test("S5: numbers are compared by their exact value, in any notation")
     func order() {
         let all = Self.scale.enumerated().flatMap { rank, texts in texts.map { (rank, $0) } }
         for (rank, text) in all {

@@ -7,7 +7,7 @@ import Testing
 @Suite("The age scale across restarts and reboots")
 struct AgeScaleTests {
     @Test(
-        "P7: ages follow true time whatever the clocks do, across stops and reboots",
+        "P7: ages follow true time across stops, reboots and jumps of the clocks",
         arguments: 1...10 as ClosedRange<UInt64>)
     func model(seed: UInt64) throws {
         let run = ClockRun(seed: seed)
@@ -22,15 +22,15 @@ private final class ClockRun {
     private var random: SeededRandom
     /// The expected present stamp.
     private var stamp: Int64
-    /// The newest stamp given to an event. No later stamp may be older.
+    /// The newest stamp given to an event. Later stamps must not be less.
     private var newest: Int64 = .min
-    /// The newest wall time that counted as set. The store may have missed the last minute of it.
+    /// The newest wall time that counted as set. The stored value may be up to a minute older.
     private var newestWall: Int64
     /// The difference between wall time and stamp when the newest wall time was seen.
     private var distance: Int64
     /// The newest wall time that was too far ahead to count as set, with its difference to the stamp.
     private var doubt: Doubt?
-    /// The doubt of an earlier boot.
+    /// The value of `doubt` from the previous boot, or nil if there was none.
     private var former: Doubt?
 
     private typealias Doubt = (wall: Int64, distance: Int64)
@@ -74,7 +74,7 @@ private final class ClockRun {
         }
     }
 
-    /// Returns true if a machine may have been without power from one wall time to the other, by one boot alone.
+    /// Returns true if one boot alone proves that the clock advanced from `other` to `wall`: by at most 400 days.
     private func believes(_ wall: Int64, after other: Int64) -> Bool {
         (1...400 * ClockRun.day).contains(wall - other)
     }
@@ -120,7 +120,7 @@ private final class ClockRun {
         stamp = present
     }
 
-    /// Checks the scale after a boot whose clock is far ahead: time has passed only since a doubt of an earlier boot.
+    /// Checks the scale after a boot whose clock is far ahead. Time has passed only if an earlier boot's clock agrees.
     private func farAhead(_ wall: Int64, _ present: Int64) {
         let passed = former.flatMap { believes(wall, after: $0.wall) ? wall - $0.distance : nil }
         let least = max(newest, (passed ?? stamp) - 61_000)

@@ -11,7 +11,7 @@ struct RepeatingTimerTests {
         var calls = 0
         let timer = RepeatingTimer(timeInterval: 1.5, queue: SchedulerQueue(scheduler)) { calls += 1 }
         scheduler.advance(by: .seconds(10))
-        #expect(calls == 0, "it rests at first")
+        #expect(calls == 0, "a new timer is suspended")
         timer.resume()
         timer.resume()
         scheduler.advance(by: .milliseconds(4500))

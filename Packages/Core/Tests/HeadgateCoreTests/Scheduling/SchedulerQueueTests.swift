@@ -10,9 +10,7 @@ struct SchedulerQueueTests {
         var steps: [Int] = []
     }
 
-    @Test(
-        "B11: `ensure` runs work at once on the scheduler, and otherwise in the scheduler's turn, in order"
-    )
+    @Test("B11: `ensure` runs work at once on the scheduler, and otherwise in the scheduler's turn, in order")
     func ensured() {
         let scheduler = ManualScheduler()
         let queue = SchedulerQueue(scheduler)

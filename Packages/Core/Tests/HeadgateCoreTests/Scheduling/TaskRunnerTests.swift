@@ -8,7 +8,7 @@ struct TaskRunnerTests {
     private let scheduler = ManualScheduler()
     private let questions = Questions()
 
-    /// A store that answers when the test says so, and a record of what happened.
+    /// Questions that the test answers explicitly, and a log of the steps that ran.
     private final class Questions {
         var open: [(Int) -> Void] = []
         var log: [String] = []
@@ -42,7 +42,7 @@ struct TaskRunnerTests {
         #expect(questions.log == ["begun", "1", "2"])
     }
 
-    @Test("An answer that comes before the function waits is taken in the same turn")
+    @Test("If the answer comes before the function waits, the function continues in the same turn")
     func atOnce() {
         let tasks = TaskRunner(scheduler)
         tasks.run { [questions] () async throws(RunnerEnded) in
@@ -52,7 +52,7 @@ struct TaskRunnerTests {
         #expect(questions.log == ["answer", "answer", "answer"])
     }
 
-    @Test("One at a time: functions run in the order of their calls, each after the end of the one before")
+    @Test("Functions that run one at a time start in the order of their calls, each after the previous one has ended")
     func oneAtATime() {
         let tasks = TaskRunner(scheduler)
         let turns = OneAtATime(tasks)
@@ -76,7 +76,7 @@ struct TaskRunnerTests {
         #expect(questions.log.suffix(3) == ["b ends with 2", "c begins", "c ends with 3"])
     }
 
-    @Test("D11: functions that wait when the gate ends go no further, and release all that they used")
+    @Test("D11: functions that wait when the gate ends do not continue, and release the objects that they used")
     func ended() {
         weak var held: TaskRunner?
         do {

@@ -66,8 +66,7 @@ import Testing
                     lastError: "HTTP 503"))
     }
 
-    @Test(
-        "O2: a dead event shows its dead letter, even after a restart, and a requeued one is another event with the id")
+    @Test("O2: a dead event shows its dead letter, even after a restart, and a requeued one is a new event of its id")
     func dead() throws {
         let bench = GateBench()
         track(1...2, in: bench)
@@ -88,7 +87,7 @@ import Testing
         #expect(events.last?.dispatchers.map(\.state) == [.inFlight])
     }
 
-    @Test("O2: an expired, evicted or purged event shows that, whether it was read or not")
+    @Test("O2: an expired, evicted or purged event has that state, whether it was buffered or not")
     func otherEnds() {
         var limits = StoreLimits()
         limits.maxEvents = 3
@@ -258,7 +257,7 @@ import Testing
     }
 
     @Test(
-        "O2: a requeued event keeps its namespace where the daemon is restarted before it is delivered, and behind that",
+        "O2: a requeued event keeps its namespace when the daemon restarts before the delivery, and after the delivery",
         arguments: [
             (#"{"client":{"name":"a"},"uid":1000}"#, "uid:1000"),
             (#"{"client":{"name":"a"},"uid":1000,"namespace":"shop"}"#, "shop"), (#"{"uid":1000}"#, nil),
@@ -285,14 +284,14 @@ import Testing
         #expect(trace("a", in: "another", of: bench).isEmpty == (namespace != nil))
     }
 
-    @Test("O2: a namespace of the greatest length is kept whole: an event is found by it")
+    @Test("O2: a namespace of the greatest length is not cut, so that it finds its events")
     func longNamespace() {
         let trace = GateBench().gate.trace
         let namespace = "uid:1000/" + String(repeating: "😀", count: 256)
         #expect(trace.namespace(trace.number(ofNamespace: namespace)) == namespace)
     }
 
-    @Test("O2: waiting queries share one scan, which ends without queries")
+    @Test("O2: waiting queries share one scan, which ends when no query is left")
     func oneScan() {
         let bench = GateBench()
         pause(bench)

@@ -38,7 +38,7 @@ import Testing
         memory.settled(settled, by: dispatcher, as: end, at: wall(moment), cause: cause)
     }
 
-    @Test("O2: an id is found whatever its escapes, with name, receipt, route and namespace")
+    @Test("O2: an id is found with any escapes, together with name, receipt, route and namespace")
     func found() {
         var memory = TraceMemory(capacity: 8, seed: 1)
         store([#""a""#, #""b\u0062\"""#], from: 5, in: &memory)
@@ -186,7 +186,7 @@ import Testing
         #expect(log.cause(of: 25) == 0 && log.cause(of: 2_100) == 7)
     }
 
-    @Test("O2: interned texts in use keep their numbers, and unused ones are dropped without confusion")
+    @Test("O2: interned texts in use keep their numbers, and unused ones are dropped without affecting them")
     func words() {
         var words = InternedTexts(most: 4, hash: TraceHash(seed: 3))
         let numbers = (0..<30).map { words.number(of: "w\($0)") }
@@ -199,7 +199,7 @@ import Testing
         #expect(words.number(of: "w29") == numbers[29])
     }
 
-    @Test("O2: a scan finds an id whatever its escapes, and counts the events before it")
+    @Test("O2: a scan finds an id with any escapes, and counts the events before it")
     func scan() {
         let chunk = TraceChunks.of([#""a""#, #""\u0061""#, #""b""#], from: 4)
         var search = EventScan(for: [Array("a".utf8), Array("none".utf8)], after: 3, through: 6)

@@ -55,7 +55,7 @@ struct TransformationTests {
     }
 
     @Test(
-        "P4, S2: transformations and scopes whose names only look alike are different ones",
+        "P4, S2: transformations and scopes whose names look alike but differ in bytes are different",
         arguments: [(false, "12"), (true, "1")])
     func similarNames(isRemoved: Bool, trail: String) throws {
         let bench = bench("caf\u{E9}")
@@ -67,7 +67,7 @@ struct TransformationTests {
         #expect(try self.trail(bench, "caf\u{E9}") == trail)
     }
 
-    @Test("P4: a dispatcher's events pass its own transformations and those for all, in order")
+    @Test("P4: a dispatcher's events pass its own transformations and those for all dispatchers, in order")
     func scopesAndOrder() throws {
         let bench = bench("a", "b")
         try add(adding("1"), "last", to: bench, [.allDispatchers], order: 9)
@@ -81,9 +81,7 @@ struct TransformationTests {
         #expect(try trail(bench, "b") == "631")
     }
 
-    @Test(
-        "P4: the default order is the index in the list, and equal orders follow the list"
-    )
+    @Test("P4: the default order is the index in the list, and equal orders follow the list")
     func orderByPosition() throws {
         let bench = bench("a")
         let given: [(String, Double?)] = [

@@ -19,7 +19,7 @@ struct BarrierChoiceTests {
         }
     }
 
-    @Test("A2: barrier ask: the process chooses the barrier of each activation, by its input")
+    @Test("A2: with barrier ask, the serving process chooses the barrier of each activation by its input")
     func requested() async throws {
         try await run { auth, shop, client in
             let id = await client.activate("shop", ["input": ["item": 7], "mainboard": "till"])
@@ -33,7 +33,7 @@ struct BarrierChoiceTests {
     }
 
     @Test(
-        "A2: no barrier is chosen by an answer without one, or with null",
+        "A2: after an answer without a barrier, or with null, the activation has no barrier",
         arguments: [[:], ["barrier": .null]] as [DataItem])
     func none(answer: DataItem) async throws {
         try await run { _, shop, client in
@@ -44,7 +44,7 @@ struct BarrierChoiceTests {
         }
     }
 
-    @Test("A2: no choice within timeout_ms ends the activation with timeout")
+    @Test("A2: if the process does not choose within timeout_ms, the activation fails with timeout")
     func late() async throws {
         try await run { _, shop, client in
             let refusal = try await client.error(to: client.activate("shop", ["timeout_ms": 50]))
@@ -56,7 +56,7 @@ struct BarrierChoiceTests {
     }
 
     @Test(
-        "A2: an answer that names no sound barrier fails the activation, as a refusal of the process does",
+        "A2: an answer with an invalid barrier fails the activation with the cause refused",
         arguments: [
             ["barrier": "auth"], ["barrier": [:]], ["barrier": ["board": "auth", "option": "all"]], 7, ["auth"],
         ] as [DataItem])
@@ -69,7 +69,7 @@ struct BarrierChoiceTests {
         }
     }
 
-    @Test("A2: a process that refuses to choose fails the activation, with its own error")
+    @Test("A2: if the process answers with an error instead of a choice, the activation fails with that error")
     func refused() async throws {
         try await run { _, shop, client in
             let id = await client.activate("shop")
@@ -80,7 +80,7 @@ struct BarrierChoiceTests {
     }
 
     @Test(
-        "A2: null means no barrier; another word, or a number, is refused with its path",
+        "A2: null means no barrier; an unknown word, or a number, is refused with its path",
         arguments: ["each", 7] as [DataItem])
     func word(barrier: DataItem) async throws {
         try await ServiceStage.run { stage in
@@ -94,7 +94,8 @@ struct BarrierChoiceTests {
         }
     }
 
-    @Test("A8: a gateway's process that activates a board behind the gateway in its run gets the cycle's error at once")
+    @Test(
+        "A8: a gateway's process that activates a board behind that gateway during a run gets activation_cycle at once")
     func withinRun() async throws {
         try await ServiceStage.run(["gateway": ["rules": ["*": ["board": "auth"]]]]) { stage in
             let (auth, shop) = (try await stage.client(), try await stage.client())
@@ -139,7 +140,7 @@ struct ProgramBarrierChoiceTests {
         }
     }
 
-    @Test("A8: the code of a gateway that activates a board behind it gets the cycle's error")
+    @Test("A8: a program's barrier that activates the board behind it gets the cycle's path")
     func withinRun() async throws {
         let outcomes = Outcomes()
         let adding: ServiceStage.Adding = {

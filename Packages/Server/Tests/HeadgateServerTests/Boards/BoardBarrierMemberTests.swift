@@ -19,7 +19,7 @@ struct BoardBarrierMemberTests {
         }
     }
 
-    /// Returns the runs that `server` was asked for, after all requests of the client have been handled.
+    /// Waits until the service has handled all requests of both clients. Returns the runs that `server` was asked for.
     private func waiting(_ server: LineClient, _ client: LineClient) async throws -> [LineClient.Run] {
         try await client.call("ping")
         try await server.call("ping")
@@ -48,7 +48,7 @@ struct BoardBarrierMemberTests {
     @Test("A5: on_timeout pass lets waiting activations continue when timeout_ms is over")
     func pass() async throws {
         try await run(["timeout_ms": 50, "on_timeout": "pass"]) { server, client in
-            // The board itself is asked after its barrier, and does not answer either.
+            // After the barrier's timeout the board itself is asked, and does not answer either.
             let refusal = try await client.error(to: client.activate("checkout", ["timeout_ms": 50]))
             #expect(refusal.reason == "timeout")
             let requested = try await waiting(server, client)
@@ -69,7 +69,7 @@ struct BoardBarrierMemberTests {
     }
 
     @Test(
-        "A3: unique compares the values of inputs, not their spelling",
+        "A3: with option unique, inputs are compared by their values, not by their JSON text",
         arguments: [
             (#"{"a":1,"b":"\u00e9"}"#, #"{"b":"é","a":1.0}"#, true), (#""\/""#, #""/""#, true),
             ("1E400", "10e399", true), ("-0.0", "0", true), (#"["\ud83d\ude00"]"#, #"[ "😀" ]"#, true),

@@ -26,7 +26,7 @@ struct BoardBarrierTests {
         }
     }
 
-    @Test("A2: refused: cancelled, with the barrier and the cause")
+    @Test("A2: if the barrier does not complete, the activation fails with cancelled, the barrier and the cause")
     func refused() async throws {
         try await ServiceStage.run { stage in
             let (server, client) = (try await stage.client(), try await stage.client())
@@ -45,7 +45,7 @@ struct BoardBarrierTests {
         }
     }
 
-    @Test("A3: the mainboard is the connection's namespace, as it is stored, where none is given")
+    @Test("A3: the default mainboard is the connection's namespace, with its user in front")
     func namespaces() async throws {
         try await ServiceStage.run { stage in
             let server = try await stage.client()
@@ -60,7 +60,7 @@ struct BoardBarrierTests {
         }
     }
 
-    @Test("A3: and that is its user's where it has none")
+    @Test("A3: the default mainboard of a connection without a namespace is its user")
     func defaultNamespace() async throws {
         try await ServiceStage.run { stage in
             let (server, client) = (try await stage.client(), try await stage.client())
@@ -76,7 +76,9 @@ struct BoardBarrierTests {
         }
     }
 
-    @Test("A6: another process takes the barrier over when its own goes away", arguments: [true, false])
+    @Test(
+        "A6: if the barrier's process disconnects, another process that serves the barrier gets the run",
+        arguments: [true, false])
     func passOn(byHalf: Bool) async throws {
         try await ServiceStage.run { stage in
             let (first, second) = (try await stage.client(), try await stage.client())
@@ -106,7 +108,7 @@ struct BoardBarrierTests {
         }
     }
 
-    @Test("A8: a board that would close a cycle is refused, with the path")
+    @Test("A8: a board whose barrier would close a cycle is refused, with the cycle's path")
     func cycle() async throws {
         try await ServiceStage.run { stage in
             let server = try await stage.client()
@@ -119,7 +121,7 @@ struct BoardBarrierTests {
 
     // MARK: Gateways
 
-    @Test("A7: the gateway of the settings stands before boards; exempt boards and its own board have none")
+    @Test("A7: the gateway of the settings runs before all boards, except exempt boards and its own board")
     func gateway() async throws {
         try await ServiceStage.run(BoardBarrierTests.gateway) { stage in
             let (server, client) = (try await stage.client(), try await stage.client())
@@ -149,7 +151,7 @@ struct BoardBarrierTests {
         }
     }
 
-    @Test("A7, S3: gateways change while the service runs; faulty ones change nothing")
+    @Test("A7, S3: gateways can be changed while the service runs; invalid ones are refused and change nothing")
     func changes() async throws {
         try await ServiceStage.run(BoardBarrierTests.gateway) { stage in
             let (server, client) = (try await stage.client(), try await stage.client())
@@ -165,7 +167,7 @@ struct BoardBarrierTests {
         }
     }
 
-    @Test("A8, S3: a reload closes a cycle among served boards: activations of these boards get the cycle's path")
+    @Test("A8, S3: if a reload closes a cycle among served boards, their activations fail with the cycle's path")
     func reloadedCycle() async throws {
         try await ServiceStage.run { stage in
             let (server, client) = (try await stage.client(), try await stage.client())

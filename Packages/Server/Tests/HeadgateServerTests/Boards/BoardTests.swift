@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Boards over the socket", .timeLimit(.minutes(5)))
 struct BoardTests {
-    @Test("A1: a board is run by a process that serves it, and its answer is the result")
+    @Test("A1: a process that serves a board runs it, and the client gets the process's answer")
     func activated() async throws {
         try await ServiceStage.run { stage in
             let (server, client) = (try await stage.client(), try await stage.client())
@@ -23,7 +23,7 @@ struct BoardTests {
         }
     }
 
-    @Test("P6: input and output pass a board with the text as it was written")
+    @Test("P6: a board's input and output keep their JSON text")
     func fidelity() async throws {
         try await ServiceStage.run { stage in
             let (server, client) = (try await stage.client(), try await stage.client())
@@ -54,7 +54,7 @@ struct BoardTests {
         }
     }
 
-    @Test("A1: no answer within timeout_ms: timeout")
+    @Test("A1: if the process does not answer within timeout_ms, the activation fails with timeout")
     func timeout() async throws {
         try await ServiceStage.run { stage in
             let (server, client) = (try await stage.client(), try await stage.client())
@@ -67,7 +67,9 @@ struct BoardTests {
         }
     }
 
-    @Test("A1: the server goes away while it runs: provider_lost", arguments: [true, false])
+    @Test(
+        "A1: if the serving process disconnects during a run, the activation fails with provider_lost",
+        arguments: [true, false])
     func providerLost(byHalf: Bool) async throws {
         try await ServiceStage.run { stage in
             let (server, client) = (try await stage.client(), try await stage.client())
@@ -105,7 +107,7 @@ struct BoardTests {
         }
     }
 
-    @Test("A process's error is returned unchanged, under a reason of the service's")
+    @Test("The serving process's error is returned unchanged, in an error with the reason cancelled")
     func failed() async throws {
         try await ServiceStage.run { stage in
             let (server, client) = (try await stage.client(), try await stage.client())
@@ -120,7 +122,7 @@ struct BoardTests {
     }
 
     @Test(
-        "X3: an answer of any other shape is an error, and has no other effect",
+        "X3: an answer without a Boolean done fails the activation, and has no other effect",
         arguments: [nil, 7, "done", [], [:], ["done": "yes"], ["done": nil], [["done": true]]] as [DataItem])
     func hostileAnswer(result: DataItem) async throws {
         try await ServiceStage.run { stage in
@@ -135,7 +137,7 @@ struct BoardTests {
         }
     }
 
-    @Test("X3: an answer under another's id changes nothing")
+    @Test("X3: an answer to the run of another process changes nothing")
     func foreignAnswer() async throws {
         try await ServiceStage.run { stage in
             let (server, client) = (try await stage.client(), try await stage.client())
@@ -151,7 +153,7 @@ struct BoardTests {
         }
     }
 
-    @Test("If the client disconnects, its activations are cancelled, and its processes continue")
+    @Test("If the client disconnects, its activations are cancelled, and the serving process continues")
     func clientGone() async throws {
         try await ServiceStage.run { stage in
             let (server, client) = (try await stage.client(), try await stage.client())
@@ -180,7 +182,7 @@ struct BoardTests {
         }
     }
 
-    @Test("board.unserve: not_found for what it does not serve")
+    @Test("board.unserve fails with not_found for a board that the client does not serve")
     func unserve() async throws {
         try await ServiceStage.run { stage in
             let (server, other) = (try await stage.client(), try await stage.client())
@@ -205,7 +207,7 @@ struct BoardTests {
         }
     }
 
-    @Test("An activation without an id is ignored")
+    @Test("A board.activate without an id is ignored, and counted as a failed notification")
     func notification() async throws {
         try await ServiceStage.run { stage in
             let client = try await stage.client()
@@ -216,7 +218,7 @@ struct BoardTests {
     }
 
     @Test(
-        "-32602: each fault is reported with its path",
+        "-32602: each invalid parameter is reported with its path",
         arguments: [
             ("board.serve", [:], "board"), ("board.serve", ["board": ""], "board"),
             ("board.serve", ["board": "a*"], "board"), ("board.serve", ["board": "a", "barrier": 7], "barrier"),

@@ -40,7 +40,7 @@ struct BoardTextTests {
     }
 
     @Test(
-        "A1, P6: the client that activates a board gets the error of its process as the process sent it",
+        "A1, P6: the client that activates a board gets the serving process's error byte for byte",
         arguments: ["i\\ud83d", "\\ude00 \\u0041", "plain \\ud83d\\ude00"])
     func error(text: String) async throws {
         try await ServiceStage.run { stage in
@@ -60,7 +60,7 @@ struct BoardTextTests {
         }
     }
 
-    @Test("A4: so does a barrier that runs with the input of the first waiting activation")
+    @Test("A4: a barrier gets the input of the first waiting activation, with its escapes unchanged")
     func barrier() async throws {
         try await ServiceStage.run { stage in
             let (server, client) = (

@@ -6,9 +6,9 @@ import Testing
 @testable import HeadgateServer
 
 /// Tests boards that the embedding program serves and activates.
-@Suite("Boards of a program's own", .timeLimit(.minutes(5)))
+@Suite("Boards of an embedding program", .timeLimit(.minutes(5)))
 struct ProgramBoardTests {
-    @Test("A1: a client activates a board that the program serves, and its answer is the result")
+    @Test("A1: a client activates a board that the program serves, and gets the program's answer")
     func served() async throws {
         let adding = starting { boards in
             try boards.serve("checkout") {
@@ -41,7 +41,7 @@ struct ProgramBoardTests {
         }
     }
 
-    @Test("A1: a program's board that is withdrawn while it runs loses its provider, and the run is notified")
+    @Test("A1: if the program withdraws its board during a run, the run is cancelled and fails with provider_lost")
     func withdrawn() async throws {
         let runs = Runs()
         try await ServiceStage.run(adding: starting { try runs.hold("checkout", $0) }) { stage in
@@ -56,7 +56,7 @@ struct ProgramBoardTests {
         }
     }
 
-    @Test("A1: a program's board that is withdrawn finishes its run")
+    @Test("A1: a program's board that is no longer served finishes its run")
     func unserved() async throws {
         let runs = Runs()
         try await ServiceStage.run(adding: starting { try runs.hold("checkout", $0) }) { stage in
@@ -118,7 +118,7 @@ struct ProgramBoardTests {
         }
     }
 
-    @Test("A1: a Swift task may run a board; it is cancelled with its activation, and its error is the answer")
+    @Test("A1: a Swift task may run a board; it is cancelled with the activation, and its error fails the activation")
     func tasks() async throws {
         let adding = starting { boards in
             try boards.answer("double") { run in
@@ -140,7 +140,9 @@ struct ProgramBoardTests {
         }
     }
 
-    @Test("A2, A8: names, cycles and other barriers are refused to a program as to a client")
+    @Test(
+        "A2, A8: a program cannot serve a board with an invalid name, a cycle or a barrier that differs from another server's"
+    )
     func refused() async throws {
         try await ServiceStage.run { stage in
             let client = try await stage.client()
@@ -156,7 +158,7 @@ struct ProgramBoardTests {
         }
     }
 
-    @Test("A1, D11: a stop cancels the program's activations, and so does the program itself")
+    @Test("A1, D11: the program can cancel its activations, and a stop of the server cancels the others")
     func cancelled() async throws {
         let outcomes = Outcomes()
         try await ServiceStage.run { stage in
@@ -191,7 +193,7 @@ struct ProgramBoardTests {
         #expect(await server.activate("nobody", wait: nil) == .withdrawn)
     }
 
-    @Test("A9: a dispatcher waits for a board of the program's")
+    @Test("A9: a dispatcher waits for its activation barrier, which the program serves")
     func dispatcher() async throws {
         let settings: DataObject = ["dispatchers": ["collect": ["activation_barrier": ["board": "login"]]]]
         let runs = Runs()
@@ -207,7 +209,7 @@ struct ProgramBoardTests {
 
     // MARK: Gateways
 
-    @Test("A7: a gateway of the program's stands before every board that it does not exempt")
+    @Test("A7: a program's gateway runs before every board that the program does not exempt")
     func gateway() async throws {
         let adding: ServiceStage.Adding = {
             $0.setGateway(.barrier(ActivationBarrier(board: "login")), before: "*")
@@ -229,7 +231,7 @@ struct ProgramBoardTests {
     }
 
     @Test(
-        "S1, A7: the program's gateway wins over the file's of the same pattern, config.set over both; a reload changes nothing"
+        "S1, A7: a program's gateway overrides the file's, config.set overrides both, and a reload changes nothing"
     )
     func layers() async throws {
         let adding: ServiceStage.Adding = { $0.setGateway(.exempt, before: "checkout") }
@@ -251,7 +253,7 @@ struct ProgramBoardTests {
     }
 
     @Test(
-        "A8, S2: a program's gateways that wait for each other, or whose pattern is none, stop the start with their path"
+        "A8, S2: gateways of a program in a cycle, or with an invalid pattern, fail the start with their path"
     )
     func faultyGateways() throws {
         var configuration = ServerConfiguration(options: DaemonOptions(), environment: ["HOME": "/tmp"], userID: 0)
@@ -263,7 +265,7 @@ struct ProgramBoardTests {
         #expect(fault?.description.contains("gateway.rules.a*b: ") == true)
     }
 
-    @Test("A7: every member of a gateway's barrier says in settings what it says in Swift")
+    @Test("A7: a program's gateway is written to the settings with all members, and is read back equal")
     func written() throws {
         var barrier = ActivationBarrier(board: "login")
         (barrier.option, barrier.scope, barrier.onTimeout) = (.unique, .global, .pass)
@@ -279,7 +281,7 @@ struct ProgramBoardTests {
     // MARK: Settings
 
     @Test(
-        "S1: a program's settings need no file; without dispatchers of its own the default one exists",
+        "S1: a program's settings need no file; if they have no dispatcher, the default one exists",
         arguments: [true, false])
     func defaultsWithoutFile(hasDispatchers: Bool) throws {
         var configuration = ServerConfiguration(options: DaemonOptions(), environment: ["HOME": "/tmp"], userID: 0)
@@ -295,7 +297,7 @@ struct ProgramBoardTests {
     }
 }
 
-/// A board whose runs the test answers. It lives on the service's loop, except for the stream of begun runs.
+/// A board whose runs the test answers. It is used on the service's loop only, except for the stream of begun runs.
 private final class Runs: @unchecked Sendable {
     private(set) var board: ProgramBoard?
     var task: BoardTask?

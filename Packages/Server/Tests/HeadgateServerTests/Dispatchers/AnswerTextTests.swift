@@ -2,7 +2,7 @@ import Testing
 
 @testable import HeadgateServer
 
-/// Tests the text of answers' bodies for people.
+/// Tests the readable text that is made of an answer's body.
 @Suite("http dispatcher: bodies of answers")
 struct AnswerTextTests {
     private func text(
@@ -22,7 +22,7 @@ struct AnswerTextTests {
         #expect(text(body, coding) == words)
     }
 
-    @Test("D10: a deflate stream without a header is read, too")
+    @Test("D10: a deflate stream without a zlib header is decompressed, too")
     func bareDeflate() throws {
         let body = try #require(Gzip.compressed(Array(words.utf8)))
         #expect(text(Array(body.dropFirst(10).dropLast(8)), "deflate") == words)
@@ -38,7 +38,7 @@ struct AnswerTextTests {
         #expect(reported == String(decoding: bytes.prefix(512), as: UTF8.self))
     }
 
-    @Test("D10: a binary answer is reported as such, with the coding that the server named")
+    @Test("D10: a binary body is shown as `(not text)`, with its Content-Encoding if it has one")
     func notText() {
         #expect(text([0x1F, 0x8B, 0x00], "br") == "(not text; Content-Encoding: br)")
         #expect(text([0x1F, 0x8B, 0x00], "gzip") == "(not text; Content-Encoding: gzip)")
@@ -52,7 +52,7 @@ struct AnswerTextTests {
         #expect(text(Array(words.utf8), "identity") == words)
     }
 
-    @Test("D10: a header that names a coding is found, however it is spelled")
+    @Test("D10: a Content-Encoding header is found in any case, with or without a space")
     func codingHeader() {
         for (line, isOne) in [
             ("Content-Encoding: br", true), ("content-ENCODING:gzip", true), ("Content-Type: x", false),
@@ -61,13 +61,13 @@ struct AnswerTextTests {
         }
     }
 
-    @Test("X4: a secret is blanked in a compressed body, too")
+    @Test("X4: a secret in a compressed body is blanked")
     func secret() throws {
         let body = try #require(Gzip.compressed(Array("token s3cret-9 is wrong".utf8)))
         #expect(text(body, "gzip", secrets: ["s3cret-9"]) == "token *** is wrong")
     }
 
-    @Test("X2: a body that is small only while it is compressed costs no more than its beginning")
+    @Test("X2: of a compressed body that expands to 50 MB only the beginning is decompressed")
     func bomb() throws {
         let body = try #require(Gzip.compressed([UInt8](repeating: UInt8(ascii: "x"), count: 50_000_000)))
         #expect(text(body, "gzip", limit: 100) == String(repeating: "x", count: 100))

@@ -24,14 +24,14 @@ struct EndpointTests {
         #expect(endpoint.authority.port == port)
     }
 
-    @Test("X4: the user and the password are recognised")
+    @Test("X4: the user and the password in an endpoint's URL are recognised")
     func userInfo() throws {
         #expect(try Endpoint("http://u:p%40w@h:2").authority.userInfo == "u:p%40w")
         #expect(try Endpoint("http://h/x@y").authority.userInfo == nil)
     }
 
     @Test(
-        "A URL that is not of HTTP is refused",
+        "A text that is not a valid HTTP URL is refused as an endpoint",
         arguments: [
             "", " ", "http://", "https:///x", "http://:80", "http://a b", "http://a\n", "ftp://a", "unix://a",
             "http://a:0", "http://a:65536", "http://a:", "http://a:x", "http://a:+1", "http://[::1", "http://[::1]x",
@@ -58,7 +58,7 @@ struct LoopbackTests {
         "[::ffff:0:7f00:1]", "127", "x127.0.0.1",
     ]
 
-    @Test("B20: an endpoint on loopback is not behind a network, however it is spelt", arguments: here)
+    @Test("B20: a loopback endpoint needs no network, in every spelling of the host", arguments: here)
     func loopback(host: String) throws {
         for endpoint in ["http://\(host)", "https://u:p@\(host):8443/events?x=1", host] {
             #expect(try !reachesNetwork(endpoint), "\(endpoint)")
@@ -66,14 +66,14 @@ struct LoopbackTests {
     }
 
     @Test(
-        "K1: no proxy stands before an endpoint on loopback, however it is spelt",
+        "K1: no proxy is used for a loopback endpoint, in every spelling of the host",
         arguments: ["[::ffff:7f00:1]", "0x7f.1"])
     func proxies(host: String) {
         #expect(HTTPSettings(endpoint: "http://\(host)").isLoopback)
         #expect(!HTTPSettings(endpoint: "http://a.example").isLoopback)
     }
 
-    @Test("B20: any other endpoint is behind a network", arguments: elsewhere)
+    @Test("B20: an endpoint with any other host needs a network", arguments: elsewhere)
     func other(host: String) throws {
         for endpoint in ["http://\(host)", "https://127.0.0.1@\(host):8443/localhost#127.0.0.1", host] {
             #expect(try reachesNetwork(endpoint), "\(endpoint)")
@@ -81,13 +81,14 @@ struct LoopbackTests {
     }
 
     @Test(
-        "B20: a Unix socket is on this machine, whatever the URL says", arguments: ["http://a.example", "http://127.1"])
+        "B20: an endpoint behind a Unix socket needs no network, whatever the URL's host is",
+        arguments: ["http://a.example", "http://127.1"])
     func unixSocket(endpoint: String) throws {
         let settings = HTTPSettings(endpoint: endpoint, unixSocket: "/run/collector.sock")
         #expect(!settings.reachesNetwork)
     }
 
-    @Test("B20: servers of NATS are known by the same spellings", arguments: here)
+    @Test("B20: NATS servers on loopback are recognised by the same spellings", arguments: here)
     func nats(host: String) throws {
         let settings = NATSSettings(servers: [try NATSServer("tls://\(host):4222")], subject: "s")
         #expect(!NATSKind().reachesNetwork(settings))

@@ -4,7 +4,7 @@ import Testing
 
 @testable import HeadgateServer
 
-/// Tests a dispatcher's file alone, with a clock that stands still.
+/// Tests the file of a `file` dispatcher without its sender, with a manual clock.
 @Suite("file dispatcher: the file")
 struct EventFileTests {
     private let folder: ScratchFolder
@@ -24,7 +24,7 @@ struct EventFileTests {
         Array("{\"id\":\(number)}\n".utf8)
     }
 
-    @Test("P5: a half line of a killed process is cut away, since it comes again")
+    @Test("P5: the incomplete last line of a killed process is removed, because its event is sent again")
     func halfLine() throws {
         try folder.write("{\"id\":0}\n{\"id\":\"e1\",\"seq", to: "events")
         try file().append(line(1))
@@ -32,7 +32,7 @@ struct EventFileTests {
     }
 
     @Test(
-        "K2: an object that ends too early is removed, also one that another program began",
+        "K2: an incomplete JSON object at the end of the file is removed, even if another program wrote it",
         arguments: ["{", "{\"half", "{\"half\":", "{\"event\": \"a\", \"data\": {", "{\"a\":[1,"])
     func otherHalfLine(half: String) throws {
         try folder.write("{\"id\":0}\n" + half, to: "events")
@@ -40,14 +40,14 @@ struct EventFileTests {
         #expect(folder.text(of: "events") == "{\"id\":0}\n{\"id\":1}\n")
     }
 
-    @Test("P5: so is a file that is only a half line, however long")
+    @Test("P5: a file that holds only an incomplete line is emptied, even if the line is long")
     func onlyHalfLine() throws {
         try folder.write("{\"id\":\"" + String(repeating: "x", count: 200_000), to: "events")
         try file().append(line(1))
         #expect(folder.text(of: "events") == "{\"id\":1}\n")
     }
 
-    @Test("K2: whole lines stay, and so does a last line that is not an event")
+    @Test("K2: complete lines stay, and so does a last line that is not an event")
     func foreignLine() throws {
         try folder.write("{\"id\":0}\n", to: "events")
         try file().append(line(1))
@@ -84,7 +84,7 @@ struct EventFileTests {
         #expect(folder.text(of: "events") == "{\"id\":2}\n")
     }
 
-    @Test("K2: a smaller `keep` than before removes the surplus files; a gap is filled first")
+    @Test("K2: after `keep` was lowered a rotation removes the surplus files; a gap in their numbers is filled first")
     func smallerKeep() throws {
         for number in [1, 3, 4, 5] { try folder.write("{\"id\":\(number)}\n", to: "events.\(number)") }
         try folder.write("{\"id\":0}\n", to: "events")
@@ -94,7 +94,7 @@ struct EventFileTests {
         #expect(folder.text(of: "events.3") == "{\"id\":3}\n")
     }
 
-    @Test("K2: a file that the dispatcher did not write keeps its name among rotated ones, and its content")
+    @Test("K2: a file that the dispatcher did not write is not renamed by a rotation, and keeps its content")
     func foreignFiles() throws {
         try folder.write("precious\n", to: "events.1")
         try folder.write("{\"settings\": 1}\n", to: "events.4")
@@ -107,7 +107,7 @@ struct EventFileTests {
         #expect(folder.names == ["events", "events.1", "events.2", "events.3", "events.4"])
     }
 
-    @Test("K2: a file that existed before the dispatcher is renamed, and not deleted, also with a `keep` of 0")
+    @Test("K2: a file that existed before the dispatcher is renamed instead of deleted, even with a `keep` of 0")
     func foreignCurrent() throws {
         try folder.write("precious\n", to: "events")
         let file = file(rotateBytes: 9, keep: 0)
@@ -117,7 +117,7 @@ struct EventFileTests {
     }
 
     @Test(
-        "K2: a last line that is not an unfinished event stays, and gets its line end",
+        "K2: a last line that is not an incomplete event stays, and a line feed is added to it",
         arguments: [
             "{\"id\":0}", "{\"log_format\": \"json\"}", "{}", "[1]", "7", "}", "text", "{\"a\":1}{\"b\":2}",
             "{\"dispatchers\": {} /* none */}",
@@ -128,7 +128,7 @@ struct EventFileTests {
         #expect(folder.text(of: "events") == "{\"id\":0}\n\(last)\n{\"id\":1}\n")
     }
 
-    @Test("K2: behind a symbolic link the target is written, and rotated where it is; later links change nothing")
+    @Test("K2: the target of a symbolic link is written and rotated in its own folder, even when the link is removed")
     func link() throws {
         try FileManager.default.createDirectory(atPath: folder("volume"), withIntermediateDirectories: false)
         try FileManager.default.createSymbolicLink(atPath: folder("events"), withDestinationPath: "volume/real")
@@ -152,7 +152,7 @@ struct EventFileTests {
         #expect(folder.text(of: "events") == "theirs\n")
     }
 
-    @Test("X8: a link in a directory that others can write to is not followed: as the path itself, or above it")
+    @Test("X8: a symbolic link in a directory that others can write to is not followed, as the file or as a folder")
     func sharedLink() throws {
         try FileManager.default.createDirectory(atPath: folder("volume"), withIntermediateDirectories: false)
         try FileManager.default.createSymbolicLink(atPath: folder("events"), withDestinationPath: "volume/real")
@@ -163,13 +163,13 @@ struct EventFileTests {
             #expect(throws: FileFault.self) { try file.append(line(0)) }
         }
         #expect(folder.text(of: "volume/real") == nil)
-        // Once no other user can write to the directory, the same file is written.
+        // When only the owner can write to the directory, the same link is followed.
         chmod(folder.path, 0o700)
         try file().append(line(1))
         #expect(folder.text(of: "volume/real") == "{\"id\":1}\n")
     }
 
-    @Test("P7: a file is rotated when it is old enough by the monotonic clock, and only if there is something in it")
+    @Test("P7: a file is rotated when it is old enough by the monotonic clock, unless it is empty")
     func rotationByAge() throws {
         let file = file(rotateAge: .seconds(60))
         try file.append(line(0))
@@ -192,7 +192,7 @@ struct EventFileTests {
         #expect(folder.text(of: "moved") == (isRemoved ? nil : "{\"id\":0}\n"))
     }
 
-    @Test("K2: a file that was emptied is appended to from its beginning")
+    @Test("K2: a file that another program emptied is written from its beginning")
     func emptied() throws {
         let file = file()
         try file.append(line(0))
@@ -201,7 +201,7 @@ struct EventFileTests {
         #expect(folder.text(of: "events") == "{\"id\":1}\n")
     }
 
-    @Test("Q8: a full device says so")
+    @Test("Q8: a write to a full device fails, and the error says that the device is full")
     func fullDevice() throws {
         #expect(symlink("/dev/full", folder("events")) == 0)
         let file = file(rotateBytes: 1)
@@ -209,7 +209,7 @@ struct EventFileTests {
         #expect(throws: FileFault(cause: "no space left on device")) { try file.append(line(0)) }
     }
 
-    @Test("K2: /dev/null takes everything, and is neither rotated nor synced")
+    @Test("K2: /dev/null accepts all events, and is neither rotated nor synced")
     func nullDevice() throws {
         #expect(symlink("/dev/null", folder("events")) == 0)
         let file = file(rotateBytes: 1, rotateAge: .nanoseconds(1))
@@ -217,7 +217,7 @@ struct EventFileTests {
         #expect(folder.names == ["events"])
     }
 
-    @Test("K2: a pipe is written to while it has a reader")
+    @Test("K2: a named pipe is written to while it has a reader")
     func pipe() throws {
         #expect(mkfifo(folder("events"), 0o600) == 0)
         let file = file()
@@ -230,13 +230,13 @@ struct EventFileTests {
         #expect(throws: FileFault(cause: "the pipe has no reader")) { try file.append(line(2)) }
     }
 
-    @Test("K2: a directory is refused as a file")
+    @Test("K2: a path that names a directory is refused")
     func directory() throws {
         try FileManager.default.createDirectory(atPath: folder("events"), withIntermediateDirectories: false)
         #expect(throws: FileFault(cause: "is a directory")) { try file().append(line(0)) }
     }
 
-    @Test("Q8: a write that fails midway leaves no half line, and room that comes back is used")
+    @Test("Q8: a write that fails midway leaves no incomplete line; writing succeeds when there is room again")
     func failureMidway() throws {
         try LargestFile.make(at: folder("events"), leaving: 10)
         let file = file()

@@ -5,7 +5,7 @@ import Testing
 
 @testable import HeadgateServer
 
-/// Tests the sender of kind `file` on a real loop.
+/// Tests the sender of `file` dispatchers on a real event loop.
 @Suite("file dispatcher", .timeLimit(.minutes(5)))
 struct FileSenderTests {
     @Test("K2: each event is a line, in the order of the batches")
@@ -19,7 +19,7 @@ struct FileSenderTests {
         #expect(folder.text(of: "events.ndjson") == lines.joined())
     }
 
-    @Test("S3, K2: a sender that replaces another writes behind it, and neither finds the file locked")
+    @Test("S3, K2: a sender that replaces another one appends to its file, and neither finds the file locked")
     func reloads() async throws {
         let folder = try ScratchFolder()
         let settings = FileSettings(path: folder("events.ndjson"))
@@ -31,7 +31,7 @@ struct FileSenderTests {
         #expect(folder.text(of: "events.ndjson") == (0..<60).map { "{\"n\":\($0)}\n" }.joined())
     }
 
-    @Test("S3: a sender that returns to a path gets the thread that has yet to close its file")
+    @Test("S3: a new sender of a path gets the thread that has yet to close the previous sender's file")
     func comesBack() throws {
         let folder = try ScratchFolder()
         let (threads, path) = (FileThreads(), folder("events.ndjson"))
@@ -49,7 +49,7 @@ struct FileSenderTests {
         mayProceed.signal()
     }
 
-    @Test("S3: reloads under load fail no attempt of a file dispatcher")
+    @Test("S3: reloads during traffic cause no failed attempt of a file dispatcher")
     func reloadsUnderLoad() async throws {
         try await ServiceStage.run { stage in
             let (client, other) = (try await stage.client(), try await stage.client())
@@ -63,7 +63,7 @@ struct FileSenderTests {
         }
     }
 
-    @Test("Q9: the file is its owner's alone")
+    @Test("Q9: only the file's owner may read and write it")
     func mode() async throws {
         let folder = try ScratchFolder()
         try await SenderStage.file(FileSettings(path: folder("new/events.ndjson"))) { stage in
@@ -75,7 +75,7 @@ struct FileSenderTests {
         #expect((parent[.posixPermissions] as? Int).map { $0 & ~0o750 } == 0)
     }
 
-    @Test("D9: a failure has its cause, and the sender continues once it is fixed")
+    @Test("D9: a failed write reports its cause, and the sender delivers again once the cause is fixed")
     func missingDirectory() async throws {
         let folder = try ScratchFolder()
         try await SenderStage.file(FileSettings(path: folder("a/b/events.ndjson"))) { stage in
@@ -85,7 +85,7 @@ struct FileSenderTests {
         }
     }
 
-    @Test("D11: interrupting ends all waiting sends, each once, and the sender can continue")
+    @Test("D11: interrupting ends all batches in flight, each once")
     func interrupt() async throws {
         let folder = try ScratchFolder()
         // A pipe that is never read: the first batch fills it, so that all batches stay in flight.
@@ -101,7 +101,7 @@ struct FileSenderTests {
         }
     }
 
-    @Test("K2: another writer's file is left alone")
+    @Test("K2: a file that another process has locked is not written")
     func locked() async throws {
         let folder = try ScratchFolder()
         let path = try folder.write("", to: "events.ndjson")
@@ -115,7 +115,7 @@ struct FileSenderTests {
         }
     }
 
-    @Test("K2: a file is free when its sender is gone, even if a program that is just starting has it open")
+    @Test("K2: closing a sender releases its file's lock, even if a program between fork and exec has the file open")
     func freeAtOnce() async throws {
         let folder = try ScratchFolder()
         let path = folder("events.ndjson")

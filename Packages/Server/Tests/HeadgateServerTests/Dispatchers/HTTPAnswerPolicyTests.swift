@@ -13,7 +13,8 @@ struct HTTPAnswerPolicyTests {
         return policy.refusal(status: status)
     }
 
-    @Test("D3: retry_for_status_codes goes before the rest", arguments: [400, 401, 403, 413, 404, 500])
+    @Test(
+        "D3: retry_for_status_codes takes precedence over all other rules", arguments: [400, 401, 403, 413, 404, 500])
     func statusCodes(status: Int) {
         for onUnauthorized in [HTTPAnswerPolicy.OnUnauthorized.dead, .pause] {
             for isRetried in [true, false] {
@@ -28,25 +29,25 @@ struct HTTPAnswerPolicyTests {
         }
     }
 
-    @Test("D3, D6, D9: 413 is too large, and charges nothing")
+    @Test("D3, D6, D9: HTTP 413 means that the batch is too large; the attempt is not charged")
     func tooLarge() {
         #expect(refusal(413).meaning == .tooLarge && !refusal(413).isCharged)
     }
 
-    @Test("D3: these are final", arguments: [400, 401, 403, 410, 422])
+    @Test("D3: statuses that dead-letter the events at once", arguments: [400, 401, 403, 410, 422])
     func final(status: Int) {
         #expect(refusal(status).meaning == .never && refusal(status).isCharged)
     }
 
     @Test(
-        "D3: anything else is retried",
+        "D3: after any other status the events are sent again",
         arguments: [100, 301, 304, 402, 404, 405, 407, 409, 425, 451, 500, 501, 505, 599])
     func retried(status: Int) {
         #expect(refusal(status).meaning == .again && refusal(status).isCharged)
     }
 
     @Test(
-        "D9: a destination that is away or overloaded charges nothing, also where settings say that it is retried",
+        "D9: attempts at a destination that is down or overloaded are not charged, even if settings request retries",
         arguments: [408, 429, 502, 503, 504])
     func outage(status: Int) {
         #expect(refusal(status).meaning == .again && !refusal(status).isCharged)
@@ -54,7 +55,7 @@ struct HTTPAnswerPolicyTests {
         #expect(refusal(status) { $0.retryForStatusCodes = [status: false] }.meaning == .never)
     }
 
-    @Test("D9: whatever a proxy says that does not connect, the events wait, and its Retry-After counts")
+    @Test("D9: when a proxy refuses to connect, with any status, the events stay pending, and its Retry-After counts")
     func proxy() {
         for status in [403, 407, 503] {
             #expect(
@@ -63,13 +64,13 @@ struct HTTPAnswerPolicyTests {
         }
     }
 
-    @Test("D7: with on_unauthorized pause, 401 and 403 hold the dispatcher", arguments: [401, 403])
+    @Test("D7: with on_unauthorized `pause`, HTTP 401 and 403 pause the dispatcher", arguments: [401, 403])
     func unauthorized(status: Int) {
         #expect(refusal(status) { $0.onUnauthorized = .pause }.meaning == .notAllowed)
         #expect(refusal(400) { $0.onUnauthorized = .pause }.meaning == .never)
     }
 
-    @Test("A9: 401 alone says that the sender is not accepted, whatever else it means")
+    @Test("A9: HTTP 401, and no other status, says that the sender is not authenticated, under any settings")
     func boardRunsAgain() {
         for isRetried in [nil, true, false] {
             #expect(refusal(401) { $0.retryForStatusCodes[401] = isRetried }.isUnauthorized)
@@ -79,7 +80,7 @@ struct HTTPAnswerPolicyTests {
 }
 
 extension SendResult {
-    /// Returns the result of an answer with a status under the default policy.
+    /// Returns the result of an answer with this status by the default policy.
     static func http(_ status: Int, retryAfter: Duration? = nil, answer: String? = nil) -> SendResult {
         .refused(HTTPAnswerPolicy().refusal(status: status, retryAfter: retryAfter, answer: answer))
     }

@@ -6,31 +6,32 @@ import Testing
 /// Tests the results of a server's answers, and of missing answers.
 @Suite("http dispatcher: answers", .timeLimit(.minutes(5)))
 struct HTTPAnswerTests {
-    /// Sends one event to a server with this reply, and returns the result.
+    /// Sends one event to a server that gives this reply. Returns the result.
     private func result(
         timeout: Duration = .seconds(30), of reply: ScriptedReply, headers: [HTTPSettings.Header] = []
     ) async throws -> SendResult {
         let server = try ScriptedServer { _ in reply }
         defer { server.stop() }
         let settings = HTTPSettings(endpoint: server.url, headers: headers, timeout: timeout)
-        // Unsafe: the stage sets the variable before its call returns, and it is read after that.
+        // Unsafe: the stage sets the variable before its call returns, and the test reads it after that.
         nonisolated(unsafe) var result = SendResult.interrupted
         try await SenderStage.http(settings) { result = await $0.send("{}") }
         return result
     }
 
     @Test(
-        "D3: any 2xx with a whole answer is a delivery", arguments: ["200 OK", "201 Created", "202 Accepted", "299 X"])
+        "D3: a complete answer with any 2xx status is a delivery",
+        arguments: ["200 OK", "201 Created", "202 Accepted", "299 X"])
     func success(line: String) async throws {
         #expect(try await result(of: .status(line, body: "thanks")) == .delivered)
     }
 
-    @Test("D3: 204 has no body and is whole")
+    @Test("D3: an answer with status 204 is complete without a body")
     func noContent() async throws {
         #expect(try await result(of: .bytes("HTTP/1.1 204 No Content\r\n\r\n")) == .delivered)
     }
 
-    @Test("D3: a whole answer may come in chunks, behind interim ones, or end with its connection")
+    @Test("D3: a complete answer may be chunked, follow interim answers, or end with its connection")
     func wholeAnswers() async throws {
         let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n"
         #expect(try await result(of: .bytes(chunked)) == .delivered)
@@ -40,7 +41,7 @@ struct HTTPAnswerTests {
     }
 
     @Test(
-        "D3: a success that breaks off within its head is not whole",
+        "D3: an answer with a 2xx status that breaks off within its head is no delivery",
         arguments: ["HTTP/1.1 200 OK\r\n", "HTTP/1.1 200 OK\r\nServer: x\r\n", "HTTP/1.1 200 OK\n\rx\n"])
     func cutHead(answer: String) async throws {
         #expect(try await result(of: .last(answer)) == .noAnswer(cause: "answer cut short"))
@@ -58,7 +59,8 @@ struct HTTPAnswerTests {
     }
 
     @Test(
-        "D3: other statuses come with their answer", arguments: [300, 301, 399, 400, 401, 404, 413, 429, 500, 503])
+        "D3: the result of any other status has the answer's text",
+        arguments: [300, 301, 399, 400, 401, 404, 413, 429, 500, 503])
     func refusal(status: Int) async throws {
         let refusal = HTTPAnswerPolicy().refusal(status: status, answer: "no: \(status)")
         #expect(try await result(of: .status("\(status) X", body: "no: \(status)")) == .refused(refusal))
@@ -75,7 +77,7 @@ struct HTTPAnswerTests {
     }
 
     @Test(
-        "D5: Retry-After is handed on as the wait that it asks for",
+        "D5: the result has the wait that the Retry-After header requests",
         arguments: [
             ("120", .seconds(120)), (" 7\t", .seconds(7)), ("Wed, 21 Oct 2015 07:28:00 GMT", .zero), ("soon", nil),
         ] as [(String, Duration?)])
@@ -84,7 +86,7 @@ struct HTTPAnswerTests {
         #expect(try await result(of: reply) == .http(503, retryAfter: wait))
     }
 
-    @Test("D3: a success that breaks off is not a delivery")
+    @Test("D3: an answer with a 2xx status that breaks off within its body is no delivery")
     func cutShort() async throws {
         let length = ScriptedReply.last("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nshort")
         #expect(try await result(of: length) == .noAnswer(cause: "answer cut short"))
@@ -92,7 +94,7 @@ struct HTTPAnswerTests {
         #expect(try await result(of: chunk) == .noAnswer(cause: "answer cut short"))
     }
 
-    @Test("D3: a refusal that breaks off is still one")
+    @Test("D3: a refusal that breaks off within its body is still a refusal")
     func refusalCutShort() async throws {
         let reply = ScriptedReply.last("HTTP/1.1 422 No\r\nContent-Length: 100\r\n\r\nshort")
         #expect(try await result(of: reply) == .http(422, answer: "short"))
@@ -111,51 +113,51 @@ struct HTTPAnswerTests {
         #expect(try await result(of: .last(greeting)) == .noAnswer(cause: "not an HTTP answer"))
     }
 
-    @Test("D9: silence ends at the timeout")
+    @Test("D9: a request without an answer ends at the timeout")
     func timeout() async throws {
         let result = try await result(timeout: .milliseconds(100), of: .silence)
         #expect(result == .noAnswer(cause: "timed out"))
     }
 
-    @Test("D9: a success that never ends is ended by the timeout")
+    @Test("D9: the timeout ends an answer with a 2xx status whose body never ends")
     func endlessSuccess() async throws {
         let reply = ScriptedReply.endless("HTTP/1.1 200 OK\r\n\r\n", again: String(repeating: "x", count: 4096))
         #expect(try await result(timeout: .milliseconds(300), of: reply) == .noAnswer(cause: "timed out"))
     }
 
-    @Test("D3: a refusal that never ends is cut")
+    @Test("D3: of a refusal whose body never ends the first 512 bytes are kept")
     func endlessRefusal() async throws {
         let reply = ScriptedReply.endless("HTTP/1.1 500 No\r\n\r\n", again: String(repeating: "x", count: 4096))
         let answer = String(repeating: "x", count: 512)
         #expect(try await result(of: reply) == .http(500, answer: answer))
     }
 
-    @Test("X3: headers that never end are cut")
+    @Test("X3: an answer with endless headers fails as too long")
     func endlessHeaders() async throws {
         let line = "X-Noise: \(String(repeating: "x", count: 4000))\r\n"
         let result = try await result(of: .endless("HTTP/1.1 200 OK\r\n", again: line))
         #expect(result == .noAnswer(cause: "answer too long"))
     }
 
-    @Test("X3: a header line that never ends is cut")
+    @Test("X3: an answer with an endless header line fails as too long")
     func endlessHeaderLine() async throws {
         let reply = ScriptedReply.endless("HTTP/1.1 200 OK\r\nX-Noise: ", again: String(repeating: "x", count: 4000))
         let result = try await result(of: reply)
         #expect(result == .noAnswer(cause: "answer too long"))
     }
 
-    @Test("D3, X4: a secret that the cut of a long answer divides is blanked, and so is all before it")
+    @Test("D3, X4: a secret that is cut off at the end of a long answer is blanked, and so are all before it")
     func cutAtTheLimit() async throws {
         let secret = String((0..<100).map { Character(UnicodeScalar(UInt8(ascii: "a") + $0 % 26)) })
         let headers = [HTTPSettings.Header(name: "Authorization", value: .text(secret))]
-        // The sender keeps 512 bytes for people, and six times the secret's length behind them: 11 secrets, and 12
-        // bytes of another.
+        // The sender keeps 512 bytes for display, plus six times the secret's length: 11 secrets, and the first 12
+        // bytes of the next one.
         let reply = ScriptedReply.status("422 No", body: String(repeating: secret, count: 20))
         let answer = String(repeating: "***", count: 12)
         #expect(try await result(of: reply, headers: headers) == .http(422, answer: answer))
     }
 
-    @Test("D3, X4: a secret in which a refusal breaks off is blanked", arguments: [1, 3, 8])
+    @Test("D3, X4: a refusal that breaks off within a secret shows no part of the secret", arguments: [1, 3, 8])
     func brokenOff(length: Int) async throws {
         let headers = [HTTPSettings.Header(name: "Authorization", value: .text("s3cret-9"))]
         let head = "HTTP/1.1 422 No\r\nContent-Length: 100\r\n\r\n"
@@ -166,7 +168,7 @@ struct HTTPAnswerTests {
         #expect(try await result(of: whole, headers: headers) == .http(422, answer: "see s3c"))
     }
 
-    @Test("D10: of an answer the first 512 bytes are kept, as text, cut between characters")
+    @Test("D10: the first 512 bytes of an answer are kept as text, cut between characters")
     func excerpt() async throws {
         let long = "a" + String(repeating: "é", count: 600)
         let kept = "a" + String(repeating: "é", count: 255)
@@ -183,7 +185,7 @@ struct HTTPAnswerTests {
         #expect(try await result(of: .raw(Array(head.utf8) + body)) == .http(400, answer: answer))
     }
 
-    @Test("D9: a port without a listener is a refused connection")
+    @Test("D9: a connection to a port without a listener is reported as refused")
     func connectionRefused() async throws {
         let endpoint = "http://127.0.0.1:\(try TestSocket.unusedPort())/"
         try await SenderStage.http(HTTPSettings(endpoint: endpoint)) { stage in
@@ -191,7 +193,7 @@ struct HTTPAnswerTests {
         }
     }
 
-    @Test("D9: no such Unix socket")
+    @Test("D9: a Unix socket that does not exist is reported")
     func noSocket() async throws {
         let folder = try ScratchFolder()
         let settings = HTTPSettings(endpoint: "http://x/", unixSocket: folder("none"))
@@ -200,7 +202,7 @@ struct HTTPAnswerTests {
         }
     }
 
-    @Test("D9: no such host")
+    @Test("D9: a host name that no resolver knows is reported")
     func noHost() async throws {
         // RFC 6761 reserves the name, so no resolver knows it.
         try await SenderStage.http(HTTPSettings(endpoint: "http://nowhere.invalid/")) { stage in
@@ -215,7 +217,7 @@ struct HTTPAnswerTests {
     func badEndpoint(endpoint: String) async throws {
         try await SenderStage.http(HTTPSettings(endpoint: endpoint)) { stage in
             guard case .noAnswer = await stage.send("{}") else {
-                Issue.record("sent to \(endpoint)")
+                Issue.record("an event was sent to \(endpoint)")
                 return
             }
         }

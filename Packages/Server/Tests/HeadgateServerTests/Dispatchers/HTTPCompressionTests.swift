@@ -5,10 +5,12 @@ import Testing
 @testable import HeadgateCore
 @testable import HeadgateServer
 
-/// Tests that bodies are compressed on a thread of their own.
+/// Tests the compression of request bodies, which has a thread of its own.
 @Suite("http dispatcher: compression", .timeLimit(.minutes(5)))
 struct HTTPCompressionTests {
-    @Test("K1: gzip and zstd give the same bytes back", arguments: [ContentCoding.gzip, .zstd])
+    @Test(
+        "K1: bodies that are compressed with gzip or zstd decompress to the same bytes",
+        arguments: [ContentCoding.gzip, .zstd])
     func whole(coding: ContentCoding) async throws {
         let server = try ScriptedServer { _ in .ok }
         defer { server.stop() }
@@ -24,7 +26,7 @@ struct HTTPCompressionTests {
         #expect(try decoder.decompressed(request.body) == "[\(event),\(event)]")
     }
 
-    @Test("K1: a body that cannot be compressed is sent as it is, without a content encoding")
+    @Test("K1: a body that cannot be compressed is sent uncompressed, without Content-Encoding")
     func impossible() async throws {
         let server = try ScriptedServer { _ in .ok }
         defer { server.stop() }
@@ -37,7 +39,7 @@ struct HTTPCompressionTests {
         #expect(request.text == "[{}]")
     }
 
-    @Test("K1: with GET there is no body, and nothing to be compressed")
+    @Test("K1: a GET request has no body, so nothing is compressed")
     func get() async throws {
         let server = try ScriptedServer { _ in .ok }
         defer { server.stop() }
@@ -47,7 +49,7 @@ struct HTTPCompressionTests {
         #expect(server.requests.first?.headers["content-encoding"] == nil)
     }
 
-    @Test("K1: the loop continues while a body is being compressed")
+    @Test("K1: the event loop does other work while a body is being compressed")
     func beside() async throws {
         let server = try ScriptedServer { _ in .ok }
         defer { server.stop() }
@@ -55,7 +57,7 @@ struct HTTPCompressionTests {
         try await SenderStage.http(Self.settings(server), encoder: encoder.encoder) { stage in
             async let results = stage.sendTogether([["{\"n\":1}"], ["{\"n\":2}"]])
             await encoder.begins()
-            // This call takes a turn of the loop.
+            // This call needs a turn of the loop, so it returns only if the loop is not blocked.
             await stage.putOut([:])
             encoder.proceed(times: 2)
             #expect(await results == [.delivered, .delivered])
@@ -64,7 +66,7 @@ struct HTTPCompressionTests {
         #expect(server.requests.map(\.text).sorted() == ["[{\"n\":1}]", "[{\"n\":2}]"])
     }
 
-    @Test("D11: interrupting ends a batch whose body is being compressed, and it does not go when that is done")
+    @Test("D11: interrupting ends a batch whose body is being compressed; the batch is not sent afterwards")
     func interrupted() async throws {
         let server = try ScriptedServer { _ in .ok }
         defer { server.stop() }
@@ -73,7 +75,7 @@ struct HTTPCompressionTests {
             async let results = stage.sendTogether([["{\"n\":1}"], ["{\"n\":2}"]])
             await encoder.begins()
             await stage.interrupt {
-                // When the second body is being compressed, the first one is back on the loop, whose turn is not over.
+                // When compression of the second body begins, the loop has the first body; its turn has not ended yet.
                 encoder.proceed(times: 1)
                 encoder.awaitBegin()
             }
@@ -89,7 +91,7 @@ struct HTTPCompressionTests {
         let encoder = SlowEncoder()
         let settings = HTTPSettings(endpoint: "http://127.0.0.1:1/", gzip: true)
         try await SenderStage.http(settings, encoder: encoder.encoder) {
-            await $0.start("{}") { _ in Issue.record("told after the end") }
+            await $0.start("{}") { _ in Issue.record("a closed sender reported a result") }
             await encoder.begins()
         }
         encoder.proceed(times: 1)
@@ -100,7 +102,7 @@ struct HTTPCompressionTests {
     }
 }
 
-/// An encoder that waits until the test releases a body, and does not change the body.
+/// An encoder that holds each body until the test releases it, and returns it unchanged.
 private final class SlowEncoder: Sendable {
     private let begun = DispatchSemaphore(value: 0)
     private let leave = DispatchSemaphore(value: 0)
@@ -113,10 +115,10 @@ private final class SlowEncoder: Sendable {
         }
     }
 
-    /// Waits until another body is being compressed. It blocks the thread.
+    /// Blocks the thread until the compression of another body begins.
     func awaitBegin() { begun.wait() }
 
-    /// Waits until another body is being compressed, from an asynchronous test.
+    /// Waits until the compression of another body begins. For asynchronous tests.
     func begins() async {
         await withCheckedContinuation { continuation in
             Thread.detachNewThread {

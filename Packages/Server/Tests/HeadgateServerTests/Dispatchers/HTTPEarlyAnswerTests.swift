@@ -11,13 +11,13 @@ struct HTTPEarlyAnswerTests {
     private static let large = "\"" + String(repeating: "x", count: 900_000) + "\""
 
     @Test(
-        "D6, D3: an answer before the end of the body counts, even if the server closes the connection at once",
+        "D6, D3: an answer before the end of the request's body counts, even if the server then closes the connection",
         arguments: [413, 400, 401, 302, 500])
     func earlyAnswer(status: Int) async throws {
         let answer = "HTTP/1.1 \(status) X\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
         let server = try EarlyServer { _ in answer }
         defer { server.stop() }
-        // Unsafe: the stage counts before its call returns, and the count is read after that.
+        // Unsafe: the stage counts before its call returns, and the test reads the count after that.
         nonisolated(unsafe) var lost = 0
         try await SenderStage.http(HTTPSettings(endpoint: server.url)) { stage in
             for _ in 1...20 {
@@ -34,14 +34,14 @@ struct HTTPEarlyAnswerTests {
     }
 
     @Test(
-        "D6: after a loss in the middle of a body the next attempt for that batch asks first, and no other does",
+        "D6: after a connection was lost within a body, only the batch's next attempt sends `Expect: 100-continue`",
         arguments: [EarlyServer.Ending.reset, .endThenReset])
     func expectsContinue(ending: EarlyServer.Ending) async throws {
         let server = try EarlyServer(ending) { $0.number == 0 ? "" : "HTTP/1.1 413 X\r\nContent-Length: 0\r\n\r\n" }
         defer { server.stop() }
-        // More bytes than any buffer of the system holds while the server reads nothing.
+        // The server reads nothing, and no buffer of the system holds so many bytes.
         let endless = "\"" + String(repeating: "x", count: 30_000_000) + "\""
-        // The loss itself must end the request: its timeout is longer than the test's.
+        // The lost connection must end the request: the request's timeout is longer than the test's time limit.
         try await SenderStage.http(HTTPSettings(endpoint: server.url, timeout: .seconds(600))) { stage in
             guard case .noAnswer = await stage.send(endless) else {
                 Issue.record("the request got an answer")
@@ -54,7 +54,7 @@ struct HTTPEarlyAnswerTests {
         #expect(expectations == [false, true, false])
     }
 
-    @Test("D6: a batch is remembered until it is answered, and only if it was lost in its body")
+    @Test("D6: a batch whose connection was lost within its body is remembered until it is answered")
     func lostBodies() {
         let (batch, other) = (Batch(of: ["1", "2"], in: .jsonArray), Batch(of: [], in: .jsonArray))
         let answer = HTTPOutcome.answered(HTTPAnswer(status: 500, headers: [:], body: []))
@@ -70,7 +70,7 @@ struct HTTPEarlyAnswerTests {
         #expect(!losses.include(batch))
     }
 
-    @Test("D6: halves of a lost batch are asked about, too, until they are answered")
+    @Test("D6: both halves of a batch whose connection was lost are remembered, each until it is answered")
     func halves() {
         let whole = Batch(of: ["1", "2", "3", "4"], in: .jsonArray)
         let (first, second) = (half(of: whole, 0..<2), half(of: whole, 2..<4))
@@ -90,7 +90,9 @@ struct HTTPEarlyAnswerTests {
         return half
     }
 
-    @Test("D9: an answer before its request does not count", arguments: ["408 Request Timeout", "400 Bad Request"])
+    @Test(
+        "D9: an answer on an idle connection does not answer the next request",
+        arguments: ["408 Request Timeout", "400 Bad Request"])
     func beforeTheRequest(line: String) async throws {
         let server = try ScriptedServer { _ in .ok }
         defer { server.stop() }
@@ -104,7 +106,7 @@ struct HTTPEarlyAnswerTests {
         #expect(server.requests.map(\.connection) == [0, 1, 1])
     }
 
-    @Test("D3: an event of which no request can be built is reported as such", arguments: [1_100_000, 9_000_000])
+    @Test("D3: an event that is too large for a GET request is reported", arguments: [1_100_000, 9_000_000])
     func unsendable(size: Int) async throws {
         let server = try ScriptedServer { _ in .ok }
         defer { server.stop() }
@@ -130,12 +132,12 @@ struct HTTPEarlyAnswerTests {
 /// A server that reads only the head of a request, answers, and closes the connection.
 final class EarlyServer: Sendable {
     struct Request {
-        /// The number of the connection, counted from 0.
+        /// The connection's index in order of arrival, from 0.
         let number: Int
         let head: String
     }
 
-    /// The end of a connection as the client sees it.
+    /// The way in which a connection ends for the client.
     enum Ending: Sendable {
         /// The client gets a reset.
         case reset
@@ -148,7 +150,7 @@ final class EarlyServer: Sendable {
     private let answer: @Sendable (Request) -> String
     private let received = Guarded([String]())
 
-    /// - Parameter answer: returns the answer, or an empty text for none.
+    /// - Parameter answer: returns the answer to a request, or an empty text to send none.
     init(_ ending: Ending = .reset, _ answer: @escaping @Sendable (Request) -> String) throws {
         listening = try TestSocket.loopback()
         self.ending = ending
@@ -173,7 +175,7 @@ final class EarlyServer: Sendable {
                 _ = Glibc.send(socket, bytes, bytes.count, Int32(MSG_NOSIGNAL))
             }
             if ending == .endThenReset { shutdown(socket, Int32(SHUT_RDWR)) }
-            // Unread data makes the system reset the connection.
+            // The system resets a connection that is closed with unread data.
             close(socket)
         }
         close(listening)

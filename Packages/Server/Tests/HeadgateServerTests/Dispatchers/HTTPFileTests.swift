@@ -6,18 +6,18 @@ import Testing
 @testable import HeadgateCore
 @testable import HeadgateServer
 
-/// Tests that the files of requests are read on a thread of their own.
-@Suite("http dispatcher: files", .timeLimit(.minutes(5)))
+/// Tests the reading of files that requests need (header values, certificates), which has a thread of its own.
+@Suite("http dispatcher: reading files", .timeLimit(.minutes(5)))
 struct HTTPFileTests {
     private static let headers = [HTTPSettings.Header(name: "X-Key", value: .file("/secret"))]
     private static let late = SendResult.noAnswer(cause: "the files for headers and TLS could not be read in time")
 
-    /// Settings of requests that wait for their files as long as a test may take.
+    /// Returns settings with timeouts that are longer than the test.
     private static func patient(_ endpoint: String) -> HTTPSettings {
         HTTPSettings(endpoint: endpoint, headers: headers, timeout: .seconds(86_400), connectTimeout: .seconds(86_400))
     }
 
-    @Test("K1: a file on a disk that hangs delays neither the loop nor other dispatchers, and times out")
+    @Test("K1: reading a file on a disk that hangs times out, and does not block the event loop")
     func hangs() async throws {
         let server = try ScriptedServer { _ in .ok }
         defer { server.stop() }
@@ -34,7 +34,7 @@ struct HTTPFileTests {
         #expect(server.requests.allSatisfy { $0.headers["x-key"] == "s3cret" })
     }
 
-    @Test("D11: interrupting ends a batch that waits for its files, and it does not go when these are there at last")
+    @Test("D11: interrupting ends a batch that waits for its files; the batch is not sent when they have been read")
     func interrupted() async throws {
         let server = try ScriptedServer { _ in .ok }
         defer { server.stop() }
@@ -57,12 +57,12 @@ struct HTTPFileTests {
     func closed() async throws {
         let disk = HangingDisk()
         try await SenderStage.http(Self.patient("http://127.0.0.1:1/"), reader: disk.reader) {
-            await $0.start("{}") { _ in Issue.record("told after the end") }
+            await $0.start("{}") { _ in Issue.record("a closed sender reported a result") }
         }
         disk.recover()
     }
 
-    @Test("K1: waiting batches are sent in their order, each with the file's content at that moment")
+    @Test("K1: batches that wait for a file are sent in order, and each request has the file's present content")
     func order() async throws {
         let folder = try ScratchFolder()
         let path = try folder.write("one", to: "key")
@@ -79,7 +79,7 @@ struct HTTPFileTests {
     }
 
     @Test(
-        "K1: a file that is not regular cannot be used, and does not delay the loop",
+        "K1: a named pipe in the place of a file is refused, and does not block the event loop",
         arguments: ["ca", "cert", "key", "header"])
     func pipe(which: String) async throws {
         let folder = try ScratchFolder()
@@ -100,7 +100,7 @@ struct HTTPFileTests {
         }
     }
 
-    @Test("K1: a file is read whole up to its limit, and not at all beyond")
+    @Test("K1: a file is read completely if it is within the limit, and not at all if it is larger")
     func sizes() throws {
         let folder = try ScratchFolder()
         for size in [0, 1, 16_384, 16_385, 40_000] {
@@ -111,7 +111,7 @@ struct HTTPFileTests {
     }
 }
 
-/// A disk that does not answer until it recovers.
+/// A file reader whose reads block until ``recover()``.
 private final class HangingDisk: Sendable {
     private let state = Guarded((begun: 0, isWell: false))
     private let recovery = DispatchSemaphore(value: 0)
@@ -134,7 +134,7 @@ private final class HangingDisk: Sendable {
         recovery.signal()
     }
 
-    /// Waits for the recovery. Each thread that wakes up wakes the next one.
+    /// Blocks the thread until ``recover()``. Each thread that wakes up wakes the next one.
     private func wait() {
         recovery.wait()
         recovery.signal()
@@ -142,7 +142,7 @@ private final class HangingDisk: Sendable {
 }
 
 extension SenderStage {
-    /// Sends a batch again until it is delivered, because the first read may hang for a moment longer.
+    /// Sends a batch again until it is delivered, because the blocked read may end a moment after the recovery.
     fileprivate func sendUntilItArrives(_ event: String) async -> Bool {
         for _ in 1...1_000 where await send(event) == .delivered { return true }
         return false

@@ -4,10 +4,10 @@ import Testing
 
 @testable import HeadgateServer
 
-/// Tests consecutive requests to one destination, which share a handle of libcurl.
-@Suite("http dispatcher: one request behind the other", .timeLimit(.minutes(5)))
+/// Tests consecutive requests to one destination, which share a libcurl handle.
+@Suite("http dispatcher: consecutive requests", .timeLimit(.minutes(5)))
 struct HTTPHandleTests {
-    @Test("K1: a request keeps nothing of the one before it, larger or smaller")
+    @Test("K1: a request has no headers or bytes of the previous one, which was larger or smaller")
     func nothingIsLeft() async throws {
         let server = try ScriptedServer { _ in .ok }
         defer { server.stop() }
@@ -25,7 +25,7 @@ struct HTTPHandleTests {
         #expect(server.requests.allSatisfy { $0.connection == 0 })
     }
 
-    @Test("D11: cancelling an ended request does not cancel the request that came after it")
+    @Test("D11: cancelling a request that has ended does not cancel the next one")
     func endedBefore() async throws {
         let server = try ScriptedServer { _ in .ok }
         defer { server.stop() }

@@ -3,16 +3,16 @@ import Testing
 
 @testable import HeadgateServer
 
-/// Tests requests that libcurl must not repeat either.
+/// Tests `retry_failed_requests`: when it is off, neither Headgate nor libcurl repeats a request.
 @Suite("http dispatcher: sent once", .timeLimit(.minutes(5)))
 struct HTTPOnceTests {
-    /// Returns a server that keeps its first connection, and closes a connection when its next request has arrived.
+    /// Returns a server that answers the first request only. It closes the connection of every later request.
     private static func hasty() throws -> ScriptedServer {
         let count = Ordinal()
         return try ScriptedServer { _ in count.next() == 1 ? .ok : .last("") }
     }
 
-    @Test("D9: with retry_failed_requests off a request is sent once, also where a kept connection is closed under it")
+    @Test("D9: with retry_failed_requests off a request is sent once, even if the server closes a reused connection")
     func once() async throws {
         let server = try Self.hasty()
         defer { server.stop() }
@@ -24,7 +24,7 @@ struct HTTPOnceTests {
         #expect(server.requests.map(\.connection) == [0, 1])
     }
 
-    @Test("D9: other requests are then sent again, which libcurl does by itself")
+    @Test("D9: by default libcurl repeats a request when the server closes a reused connection")
     func repeated() async throws {
         let server = try Self.hasty()
         defer { server.stop() }
@@ -35,7 +35,7 @@ struct HTTPOnceTests {
         #expect(server.requests.map(\.connection) == [0, 0, 1])
     }
 
-    @Test("D9: the request follows retry_failed_requests, and a connection is kept only where it is used again")
+    @Test("D9: with retry_failed_requests off in the settings each request has a connection of its own")
     func settings() async throws {
         let server = try Self.hasty()
         defer { server.stop() }
@@ -58,7 +58,7 @@ struct HTTPOnceTests {
         #expect(server.requests.map(\.connection) == [0, 1])
     }
 
-    @Test("D9: a dispatcher whose setting changes while it runs sends once from then on")
+    @Test("D9: a change of retry_failed_requests applies to the next request of a running dispatcher")
     func changed() async throws {
         let server = try ScriptedServer { _ in .ok }
         defer { server.stop() }

@@ -4,8 +4,8 @@ import Testing
 @testable import HeadgateCore
 @testable import HeadgateServer
 
-/// Tests the pure parts of the kind `http`.
-@Suite("http dispatcher: parts")
+/// Tests base64, percent-encoding and URL credentials, which do no I/O.
+@Suite("http dispatcher: base64, percent-encoding and URL credentials")
 struct HTTPPartsTests {
     @Test(
         "RFC 4648: base64",
@@ -21,18 +21,19 @@ struct HTTPPartsTests {
         #expect(PercentEncoding.unreserved(all).utf8.allSatisfy { $0 < 0x7F && $0 > 0x20 })
         #expect(PercentEncoding.decode(PercentEncoding.unreserved(Array("aé%/ ~".utf8))) == "aé%/ ~")
         #expect(PercentEncoding.unreserved([]).isEmpty && PercentEncoding.decode("").isEmpty)
-        // An event may be as long as this.
+        // The largest event has this size.
         #expect(PercentEncoding.unreserved([UInt8](repeating: 0x22, count: 9 << 20)).utf8.count == 27 << 20)
         #expect(PercentEncoding.decode("a%00b") == "a\0b")
         #expect(PercentEncoding.decode("100%, 5%zz, %4") == "100%, 5%zz, %4")
     }
 
-    @Test("X4: user info is found if it exists", arguments: ["http://h/", "http://h/a@b", "h", "http://@h/"])
+    @Test(
+        "X4: a URL without user info has no credentials", arguments: ["http://h/", "http://h/a@b", "h", "http://@h/"])
     func noUserInfo(url: String) {
         #expect(URLCredentials(url: url) == nil)
     }
 
-    @Test("X4: without a password the user is the secret")
+    @Test("X4: in a URL without a password the user name is the secret")
     func tokenAsUser() {
         #expect(URLCredentials(url: "https://tok%20en@host/")?.secrets.contains("tok en") == true)
         #expect(URLCredentials(url: "https://u:p@ss@host/")?.secrets.contains("p@ss") == true)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import HeadgateServer
 
-/// Tests header values from files and the environment, and their secrecy.
+/// Tests header values from files and environment variables, and that answers do not show them.
 @Suite("http dispatcher: secrets", .timeLimit(.minutes(5)))
 struct HTTPSecretTests {
     @Test("K1: a header's file is read again for each request, without its line end", arguments: ["", "\n", "\r\n"])
@@ -23,8 +23,8 @@ struct HTTPSecretTests {
         #expect(server.requests.map { $0.headers["authorization"] } == ["Bearer one", "Bearer two"])
     }
 
-    /// This test has a process of its own, because all tests share the environment.
-    @Test("K1: a header's variable is read again for each request")
+    /// The test runs in a process of its own, because all tests of a process share its environment.
+    @Test("K1: a header's environment variable is read again for each request")
     func environment() async {
         await #expect(processExitsWith: .success) {
             let server = try ScriptedServer { _ in .ok }
@@ -44,7 +44,7 @@ struct HTTPSecretTests {
         }
     }
 
-    @Test("K1: headers of the settings go before the service's own, and may be empty")
+    @Test("K1: headers of the settings replace the service's own, and may be empty")
     func text() async throws {
         let server = try ScriptedServer { _ in .ok }
         defer { server.stop() }
@@ -62,7 +62,7 @@ struct HTTPSecretTests {
         #expect(request.headers["x-empty"] == "")
     }
 
-    @Test("X4: a header that cannot be sent is reported by its name, not by its value")
+    @Test("X4: a header that cannot be sent is reported with its name and without its value")
     func unusableHeaders() async throws {
         let folder = try ScratchFolder()
         let path = try folder.write("secret\r\nX-Injected: 1", to: "token")
@@ -83,7 +83,7 @@ struct HTTPSecretTests {
         #expect(server.requests.isEmpty)
     }
 
-    @Test("X4: a secret that the server repeats is blanked, wherever the excerpt ends")
+    @Test("X4: a secret that the server repeats is blanked, even where the excerpt ends within it")
     func repeated() async throws {
         let folder = try ScratchFolder()
         let secret = "s3cret-\(String(repeating: "x", count: 300))"
@@ -97,7 +97,7 @@ struct HTTPSecretTests {
         try await SenderStage.http(HTTPSettings(endpoint: server.url, headers: headers)) { stage in
             let expected = HTTPAnswerPolicy().refusal(status: 401, answer: "bad ***, *** and ***")
             guard case .refused(let refusal) = await stage.send("{}") else {
-                Issue.record("not refused")
+                Issue.record("the event was not refused")
                 return
             }
             #expect(refusal.answer?.hasPrefix(expected.answer ?? "") == true)
@@ -105,7 +105,7 @@ struct HTTPSecretTests {
         }
     }
 
-    @Test("A9, X4: a board's output goes into headers after its prefix, and is blanked in answers")
+    @Test("A9, X4: a header takes its prefix and a member of a board's output, which is blanked in answers")
     func output() async throws {
         let server = try ScriptedServer { request in
             let headers = request.headers
@@ -142,7 +142,7 @@ struct HTTPSecretTests {
         #expect(server.requests.first?.headers["authorization"] == "Basic c2hvcDpwQHNz")
     }
 
-    @Test("X4: a secret that is cut at the end of the known text is blanked as well")
+    @Test("X4: the beginning of a secret at the end of a cut text is blanked")
     func cutSecret() {
         let mask = SecretMask(["topsecret"])
         #expect(mask.excerpt(of: Array("see tops".utf8), isCut: true, limit: 512) == "see ***")
@@ -151,7 +151,7 @@ struct HTTPSecretTests {
     }
 
     @Test(
-        "X4: a secret is blanked however the answer spells it",
+        "X4: a secret is blanked in every encoding that an answer may use (JSON, URL, HTML)",
         arguments: [
             (#"ab/c+d=="#, #"ab\/c+d=="#), ("ab/c+d==", "ab%2Fc%2bd%3D%3d"), ("ab/c", #"ab\u002Fc"#),
             (#"a"b\c"#, #"a\"b\\c"#), (#"a"b\c"#, #"a"b\c"#), (#"a"b\c"#, #"a&quot;b\c"#), (#"\\\"#, #"\\\\\\"#),
@@ -170,7 +170,7 @@ struct HTTPSecretTests {
     }
 
     @Test(
-        "X4: a secret header's value is known in the forms that a server may repeat alone",
+        "X4: of a secret header's value the token, the user and the password are secrets, too",
         arguments: [
             ("Bearer abc", "abc"), ("Basic am9lOnMzY3JldA==", "joe:s3cret"), ("basic am9lOnMzY3JldA==", "s3cret"),
             ("Basic dG9rZW4tMTo=", "token-1"), (#"Token token="s3cret-7", id=4711471147"#, "s3cret-7"),
@@ -181,7 +181,7 @@ struct HTTPSecretTests {
     }
 
     @Test(
-        "X4: text without secrets stays readable",
+        "X4: only the credentials of a header's value are secrets, not the words around them",
         arguments: ["Basic ???", "Basic abc", "a=b; theme=dark", "Bearer abc=="])
     func noForms(value: String) {
         let forms = HeaderSecrets.forms(of: value)
@@ -205,14 +205,14 @@ struct HTTPSecretTests {
         #expect(mask.excerpt(of: Array(#"ab\/cd, ab, \/cd"#.utf8), isCut: false, limit: 512) == "***, ***, ***")
     }
 
-    @Test("X4: invalid UTF-8 is repaired")
+    @Test("X4: invalid UTF-8 in an answer is replaced by U+FFFD")
     func repaired() {
         let mask = SecretMask([])
         #expect(mask.excerpt(of: [0x61, 0xFF, 0x62], isCut: false, limit: 512) == "a\u{FFFD}b")
     }
 
     @Test(
-        "X4: a name that suggests a secret makes its text one",
+        "X4: the value of a header whose name suggests a secret is a secret",
         arguments: ["Authorization", "X-Api-Key", "cookie", "X-Session", "X-Auth", "Signature"])
     func secretNames(name: String) {
         #expect(HTTPSettings.Header(name: name, value: .text("x")).isSecret)

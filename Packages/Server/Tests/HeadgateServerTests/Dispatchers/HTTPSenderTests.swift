@@ -6,7 +6,7 @@ import Testing
 /// Tests requests as a real server receives them.
 @Suite("http dispatcher: requests", .timeLimit(.minutes(5)))
 struct HTTPSenderTests {
-    @Test("K1: a batch is one POST with a JSON array, its type, its idempotency key and the service's name")
+    @Test("K1: a batch is one POST of a JSON array with Content-Type, Idempotency-Key and User-Agent")
     func jsonArray() async throws {
         let server = try ScriptedServer { _ in .ok }
         defer { server.stop() }
@@ -24,7 +24,7 @@ struct HTTPSenderTests {
         #expect(request.headers["expect"] == nil)
     }
 
-    @Test("K1: ndjson is one event a line, each line ended")
+    @Test("K1: an ndjson body has one event a line, and ends with a line feed")
     func ndjson() async throws {
         let server = try ScriptedServer { _ in .ok }
         defer { server.stop() }
@@ -48,7 +48,7 @@ struct HTTPSenderTests {
     }
 
     @Test(
-        "K1: GET takes one event in the query, which may hold something already",
+        "K1: a GET request has one event in its query, after any query of the endpoint",
         arguments: ["", "?key=1", "?", "?a=b&"]
     )
     func get(query: String) async throws {
@@ -69,7 +69,7 @@ struct HTTPSenderTests {
     }
 
     @Test(
-        "K1: a body of CloudEvents says which of their two JSON formats it is",
+        "K1: the Content-Type of a CloudEvents body names its format, single or batch",
         arguments: [
             (EventForm.Format.cloudEvents, "application/cloudevents-batch+json; charset=UTF-8", 3),
             (.singleCloudEvent, "application/cloudevents+json; charset=UTF-8", 1),
@@ -86,7 +86,7 @@ struct HTTPSenderTests {
         #expect(server.requests.first?.headers["content-type"] == type)
     }
 
-    @Test("K1: a body of several megabytes arrives whole, and without `Expect: 100-continue`")
+    @Test("K1: a body of several megabytes arrives complete, without `Expect: 100-continue`")
     func largeBody() async throws {
         let server = try ScriptedServer { _ in .ok }
         defer { server.stop() }
@@ -98,7 +98,7 @@ struct HTTPSenderTests {
         #expect(server.requests.first?.headers["expect"] == nil)
     }
 
-    @Test("K1: one connection serves one request after the other")
+    @Test("K1: consecutive requests reuse one connection")
     func reuse() async throws {
         let server = try ScriptedServer { _ in .ok }
         defer { server.stop() }
@@ -109,7 +109,7 @@ struct HTTPSenderTests {
         #expect(server.connectionCount == 1)
     }
 
-    @Test("K1: a connection that the server has closed meanwhile costs no attempt")
+    @Test("K1: a request on a connection that the server has closed is repeated on a new one, within the same attempt")
     func staleConnection() async throws {
         let server = try ScriptedServer { _ in .last("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n") }
         defer { server.stop() }
@@ -147,7 +147,7 @@ struct HTTPSenderTests {
         #expect(Set(server.requests.map(\.text)) == Set((0..<50).map { "[{\"n\":\($0)}]" }))
     }
 
-    @Test("D11: interrupting ends all that is in flight, each once")
+    @Test("D11: interrupting ends all batches in flight, each once")
     func interrupt() async throws {
         let meeting = Rendezvous(of: 4)
         let server = try ScriptedServer { _ in
@@ -173,7 +173,7 @@ struct HTTPSenderTests {
         }
         defer { server.stop() }
         try await SenderStage.http(HTTPSettings(endpoint: server.url)) { stage in
-            await stage.start("{}") { _ in Issue.record("a closed client told of a request") }
+            await stage.start("{}") { _ in Issue.record("a closed sender reported a result") }
             await meeting.wait()
         }
     }

@@ -13,20 +13,20 @@ struct HTTPTLSTests {
         to server: TLSServer, host: String = "localhost", _ tls: HTTPSettings.TLS
     ) async throws -> SendResult {
         let settings = HTTPSettings(endpoint: "https://\(host):\(server.port)/", timeout: .seconds(20), tls: tls)
-        // Unsafe: the stage sets the variable before its call returns, and it is read after that.
+        // Unsafe: the stage sets the variable before its call returns, and the test reads it after that.
         nonisolated(unsafe) var result = SendResult.interrupted
         try await SenderStage.http(settings) { result = await $0.send("{}") }
         return result
     }
 
-    @Test("K1: a server is trusted by the settings' CA file")
+    @Test("K1: a server whose certificate the settings' CA file signed is trusted")
     func trusted() async throws {
         let server = try TLSServer()
         defer { server.stop() }
         #expect(try await send(to: server, .init(caFile: server.certificate)) == .delivered)
     }
 
-    @Test("K1: a server with a certificate of its own making is not trusted")
+    @Test("K1: a server with a self-signed certificate is not trusted")
     func untrusted() async throws {
         let server = try TLSServer()
         defer { server.stop() }
@@ -42,7 +42,7 @@ struct HTTPTLSTests {
     }
 
     @Test(
-        "S1: the server of remote settings is trusted by the settings' CA file, and not without it",
+        "S1: the server of remote settings is trusted if the settings name its CA file, and not without it",
         arguments: [true, false])
     func remoteSettings(isTrusted: Bool) async throws {
         let server = try TLSServer()
@@ -62,7 +62,7 @@ struct HTTPTLSTests {
         #expect(isUntrusted != isTrusted)
     }
 
-    @Test("K1: a client certificate is shown to a server that asks for one")
+    @Test("K1: the client certificate is sent to a server that requests one")
     func clientCertificate() async throws {
         let server = try TLSServer(asksForClientCertificate: true)
         defer { server.stop() }
@@ -70,7 +70,7 @@ struct HTTPTLSTests {
         #expect(try await send(to: server, tls) == .delivered)
     }
 
-    @Test("K1: missing files are reported")
+    @Test("K1: missing certificate and key files are reported")
     func missingFiles() async throws {
         let server = try TLSServer()
         defer { server.stop() }
@@ -80,7 +80,7 @@ struct HTTPTLSTests {
         #expect(try await send(to: server, noKey) == .noAnswer(cause: "TLS: client certificate or key not usable"))
     }
 
-    @Test("K1: connect_timeout_ms bounds the handshake as well, whatever the timeout of the whole")
+    @Test("K1: connect_timeout_ms includes the TLS handshake, even if the request's timeout is longer")
     func silentHandshake() async throws {
         let listening = try TestSocket.loopback()
         defer { close(listening) }
@@ -92,7 +92,7 @@ struct HTTPTLSTests {
         }
     }
 
-    @Test("D9: a server that does not speak TLS")
+    @Test("D9: a server that does not speak TLS is reported")
     func noTLS() async throws {
         let listening = try TestSocket.loopback()
         defer { close(listening) }

@@ -5,7 +5,7 @@ import Testing
 @Suite("Headers in settings")
 struct HeaderSettingsTests {
     @Test(
-        "K1: a header that would break the request, or says nothing, is refused",
+        "K1: a header with an invalid name, value or source is refused",
         arguments: [
             (#""X": "a\r\nHost: b""#, "X: must be without line ends and other control characters"),
             (#""X": "a\u0000""#, "X: must be without line ends and other control characters"),
@@ -30,7 +30,7 @@ struct HeaderSettingsTests {
         #expect(reading.settings == nil)
     }
 
-    @Test("A header's text may have tabs and any script")
+    @Test("A header's text may contain tabs and letters of any script")
     func text() throws {
         let reading = try SettingsReading.ofDispatcher(
             #""kind": "http", "endpoint": "x", "headers": {"X": "a\tä", "Y": null}"#)
@@ -41,7 +41,7 @@ struct HeaderSettingsTests {
         #expect(http.http.headers == [HTTPSettings.Header(name: "X", value: .text("a\tä"))])
     }
 
-    @Test("S2: a prefix also precedes a value from a file or the environment")
+    @Test("S2: a prefix is put before a value from a file or an environment variable, too")
     func prefixes() throws {
         let reading = try SettingsReading.ofDispatcher(
             #"""
@@ -58,7 +58,7 @@ struct HeaderSettingsTests {
         #expect(headers.secrets.contains("hunter2"))
     }
 
-    @Test("X4: the text of a fault never repeats a value")
+    @Test("X4: the message of a fault never contains the faulty value")
     func silence() throws {
         let reading = try SettingsReading.ofDispatcher(
             #"""

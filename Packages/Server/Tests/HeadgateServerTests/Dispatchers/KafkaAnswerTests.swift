@@ -13,12 +13,12 @@ struct KafkaAnswerTests {
         return settings
     }
 
-    @Test("D3, K6: a message that all replicas have is delivered")
+    @Test("D3, K6: an event whose message all replicas have stored is delivered")
     func delivered() {
         #expect(KafkaAnswer(RD_KAFKA_RESP_ERR_NO_ERROR).report == .stored)
     }
 
-    @Test("D9, K6: an error that any event would get is an outage, under any code of the broker")
+    @Test("D9, K6: a broker's error that does not depend on the event is an outage")
     func outages() {
         for (error, cause) in [
             (RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART, "Kafka: the topic does not exist"),
@@ -45,7 +45,7 @@ struct KafkaAnswerTests {
         }
     }
 
-    @Test("D3, D9, K6: a named list of refusals concerns the event itself")
+    @Test("D3, D9, K6: errors about the message itself refuse the event")
     func refused() {
         let large = EventOutcome.dead(.tooLarge, cause: "Kafka: larger than the topic's max.message.bytes")
         for error in [RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE, RD_KAFKA_RESP_ERR_RECORD_LIST_TOO_LARGE] {
@@ -62,7 +62,7 @@ struct KafkaAnswerTests {
         #expect(KafkaAnswer(RD_KAFKA_RESP_ERR_INVALID_MSG).report == .refused(damaged))
     }
 
-    @Test("D7, K6: on_unauthorized holds the dispatcher if brokers refuse it the right to write, and for nothing else")
+    @Test("D7, K6: on_unauthorized pauses the dispatcher only if brokers refuse the login or the right to write")
     func notAllowed() {
         for cause in ["Kafka: authentication failed", "Kafka: not allowed to write to the topic"] {
             let held = SendResult.refused(SendResult.Refusal(.notAllowed, cause: cause, isCharged: false))
@@ -81,7 +81,7 @@ struct KafkaAnswerTests {
             ("SSL routines::sslv3 alert handshake failure s3cret", "TLS: handshake failed"),
             ("SSL routines::wrong version number s3cret", "TLS: the broker does not use TLS"),
         ] {
-            // librdkafka may report the error under either code.
+            // librdkafka may report the error with either code.
             for error in [RD_KAFKA_RESP_ERR__SSL, RD_KAFKA_RESP_ERR__TRANSPORT] {
                 let trouble = KafkaFailure(error, text)
                 #expect(trouble.cause == cause && trouble.isSpecific && trouble.isFinal)
@@ -121,7 +121,7 @@ struct KafkaAnswerTests {
         }
     }
 
-    @Test("K6: an event's key, however it is spelled, is the message's; id, name and time are its headers")
+    @Test("K6: an event's key becomes the message's key, without JSON escapes; id, name and time become headers")
     func parts() {
         let whole = message(#"{"id":"i","event":"a\n","time":"2026","key":"\u0061é"}"#)
         #expect(whole == ["aé", "i", "a\n", "2026"])
@@ -130,7 +130,7 @@ struct KafkaAnswerTests {
         #expect(message(#"{"key":""}"#) == ["", nil, nil, nil])
     }
 
-    @Test("K6: where the positions of the members are known, the message has the same parts, also with escapes")
+    @Test("K6: a message has the same key and headers if the byte positions of the event's members are known")
     func knownPositions() {
         for (name, key) in [("a", "k"), (#"a\n"#, "k"), ("a", #"k\n"#), ("", "")] {
             let json = #"{"id":"i","event":"\#(name)","time":"2026","key":"\#(key)"}"#

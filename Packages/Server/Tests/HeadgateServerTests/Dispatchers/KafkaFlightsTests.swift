@@ -4,7 +4,7 @@ import Testing
 @testable import HeadgateCore
 @testable import HeadgateServer
 
-@Suite("Flights to Kafka")
+@Suite("Batches in flight to Kafka")
 struct KafkaFlightsTests {
     private let dead = EventOutcome.dead(.refused, cause: "no")
 
@@ -15,7 +15,7 @@ struct KafkaFlightsTests {
         return batch
     }
 
-    /// Produces all events that may be produced. Returns the event numbers by message number.
+    /// Takes all events that may be produced. Returns the events' sequence numbers by message number.
     private func produce(_ flights: inout KafkaFlights) -> [UInt: Int] {
         var produced: [UInt: Int] = [:]
         while flights.mayProduce {
@@ -32,7 +32,7 @@ struct KafkaFlightsTests {
 
     private func again(_ cause: String) -> EventOutcome { .retry(cause: cause, charged: false) }
 
-    @Test("K6: several flights are in progress at once; each ends with its own last report")
+    @Test("K6: several batches are in flight at once; each ends with the last report of its own messages")
     func window() {
         var flights = KafkaFlights()
         _ = flights.begin(1, batch(1, 2))
@@ -43,7 +43,7 @@ struct KafkaFlightsTests {
         #expect(flights.report(2, .stored).ended == [.init(number: 1, result: .delivered)])
     }
 
-    @Test("K6: an event whose message the producer still has is not produced again, and its report counts")
+    @Test("K6: an event whose message the producer still has is not produced again; the message's report counts")
     func outlivesTimeOut() {
         var flights = KafkaFlights()
         _ = flights.begin(1, batch(1, 2, 3))
@@ -52,14 +52,14 @@ struct KafkaFlightsTests {
         let over = flights.end(1, cause: "timed out")
         let rest = SendResult.each([.delivered, again("timed out"), again("timed out")])
         #expect(over.ended == [.init(number: 1, result: rest)])
-        // One message is reported while no flight has its event, the other after its event was sent again.
+        // Message 2 is reported while its event is not in flight, and message 3 after its event was sent again.
         #expect(flights.report(2, .stored) == .init())
         #expect(flights.begin(2, batch(2, 3)) == .init())
         #expect(produce(&flights) == [:])
         #expect(flights.report(3, .stored).ended == [.init(number: 2, result: .delivered)])
     }
 
-    @Test("K6: events that were all stored meanwhile are delivered when they are sent again")
+    @Test("K6: a batch whose events were all stored after its timeout is delivered at once when it is sent again")
     func storedMeanwhile() {
         var flights = KafkaFlights()
         _ = flights.begin(1, batch(1))
@@ -69,17 +69,17 @@ struct KafkaFlightsTests {
         #expect(flights.begin(2, batch(1)).ended == [.init(number: 2, result: .delivered)])
     }
 
-    @Test("D6, D9, K6: a refused set is sent again in parts and without a failure, until the refused event is alone")
+    @Test("D6, D9, K6: a refused message set is sent again in parts, uncharged, until the refused event is alone")
     func isolated() {
         var flights = KafkaFlights()
         _ = flights.begin(1, batch(1, 2, 3))
         _ = flights.begin(2, batch(4))
         _ = produce(&flights)
-        // Messages 1 and 2 were a set, which leaves a gap. The others come back without being written.
+        // The broker refused messages 1 and 2 as one set. The producer returns the others unwritten.
         flights.producerEnded()
         for message in [4, 3] as [UInt] { #expect(flights.report(message, .failed(cause: nil)) == .init()) }
         #expect(flights.report(2, .refused(dead)) == .init())
-        #expect(produce(&flights) == [:], "the producer has a message yet")
+        #expect(produce(&flights) == [:], "the producer still has a message")
         #expect(flights.report(1, .refused(dead)) == .init(mayProduce: true))
         #expect(produce(&flights) == [5: 1])
         #expect(flights.report(5, .stored) == .init(mayProduce: true))
@@ -93,14 +93,14 @@ struct KafkaFlightsTests {
         #expect(produce(&flights) == [8: 2])
         flights.producerEnded()
         #expect(flights.report(8, .refused(dead)).mayProduce)
-        #expect(produce(&flights) == [9: 3, 10: 4], "nobody is suspected any more")
+        #expect(produce(&flights) == [9: 3, 10: 4], "no event is suspected any more")
         let result = SendResult.each([.delivered, dead, .delivered])
         #expect(flights.report(9, .stored).ended == [.init(number: 1, result: result)])
         #expect(flights.report(10, .stored).ended == [.init(number: 2, result: .delivered)])
     }
 
     @Test(
-        "D9, Q2, K6: without a refusal a failure is an outage: all are sent again, also unsent ones behind them")
+        "D9, Q2, K6: a failure without a refusal is an outage: all batches in flight end, and are sent again")
     func outage() {
         var flights = KafkaFlights()
         _ = flights.begin(1, batch(1, 2))
@@ -114,7 +114,7 @@ struct KafkaFlightsTests {
         #expect(over.ended.map(\.result) == [.noAnswer(cause: "gone"), .noAnswer(cause: "gone")])
     }
 
-    @Test("Q2, K6: an event never passes an earlier one of its key that is sent again")
+    @Test("Q2, K6: an event is never sent before an earlier one of its key that is sent again")
     func behindTimeOut() {
         var flights = KafkaFlights()
         _ = flights.begin(1, batch(1))
@@ -123,14 +123,14 @@ struct KafkaFlightsTests {
         _ = flights.begin(2, batch(2))
         _ = flights.begin(3, batch(3))
         #expect(flights.end(2, cause: "timed out").ended.map(\.number) == [2, 3])
-        // The first event was refused after its timeout. It is produced again before the events of unlimited rounds.
+        // The first event was refused after its timeout, so it is produced again alone.
         _ = flights.end(1, cause: "timed out")
         #expect(flights.report(1, .refused(dead)) == .init())
         _ = flights.begin(4, batch(1))
         #expect(produce(&flights) == [2: 1])
     }
 
-    @Test("Q2, K6: a flight whose events are sent again ends, also if the producer has others of them")
+    @Test("Q2, K6: when a later batch times out, an earlier one that is only partly produced ends, too")
     func partlyProduced() {
         var flights = KafkaFlights()
         _ = flights.begin(1, batch(1, 2))
@@ -138,12 +138,12 @@ struct KafkaFlightsTests {
         _ = flights.take(1)
         _ = flights.begin(2, batch(3))
         #expect(flights.end(2, cause: "timed out").ended.map(\.number) == [1, 2])
-        // The message of the first flight still counts.
+        // The message that was produced for the first batch still counts.
         _ = flights.begin(3, batch(1, 2))
         #expect(produce(&flights) == [2: 2])
     }
 
-    @Test("Q2, K6: after a refused event whose dispatcher no longer waits, no event is sent again by itself")
+    @Test("Q2, K6: if an event is refused after its batch timed out, later batches end, and are sent again")
     func refusedUnawaited() {
         var flights = KafkaFlights()
         _ = flights.begin(1, batch(1))
@@ -154,7 +154,7 @@ struct KafkaFlightsTests {
         #expect(flights.report(2, .failed(cause: nil)).ended == [.init(number: 2, result: .noAnswer(cause: "no"))])
     }
 
-    @Test("K6: the messages of an abandoned producer are sent again")
+    @Test("K6: the events of an abandoned producer are sent again, and its reports do not count")
     func dropped() {
         var flights = KafkaFlights()
         _ = flights.begin(1, batch(1))
@@ -164,7 +164,7 @@ struct KafkaFlightsTests {
         #expect(flights.report(1, .stored) == .init())
     }
 
-    @Test("Q2, K6: messages that were sent before a failure was reported are returned as well")
+    @Test("Q2, K6: a batch that begins before the dispatcher got the report of a failure ends with that failure")
     func sentMeanwhile() {
         let ended = Guarded<[MessageFlights.Ended]>([])
         let link = KafkaLink { over in ended.withLock { $0.append(over) } }
@@ -181,7 +181,7 @@ struct KafkaFlightsTests {
         #expect(link.mayProduce())
     }
 
-    @Test("Q2, K6: after an event that a broker finds damaged, no event is sent before it")
+    @Test("Q2, K6: an event that a broker reports as damaged is sent again before all later ones")
     func damaged() {
         let damaged = EventOutcome.retry(cause: "damaged", charged: true)
         var flights = KafkaFlights()

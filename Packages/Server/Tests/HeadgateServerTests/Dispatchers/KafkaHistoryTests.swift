@@ -3,11 +3,11 @@ import Testing
 @testable import HeadgateCore
 @testable import HeadgateServer
 
-/// Tests random histories of a dispatcher, its flights, and a producer whose broker refuses some events.
-@Suite("Histories of Kafka")
+/// Tests random histories of a dispatcher, its batches in flight, and a producer whose broker refuses some events.
+@Suite("Random histories of sending to Kafka")
 struct KafkaHistoryTests {
     @Test(
-        "K6, Q2, D6: each event is stored once, or dead if it is refused, and those of a partition keep their order",
+        "K6, Q2, D6: each event is stored once, or dead if refused, and the events of a partition stay in order",
         arguments: 0..<300)
     func history(seed: Int) {
         var history = KafkaHistory(seed: seed)
@@ -22,11 +22,11 @@ private struct KafkaHistory {
     private static let events = 40
     private var random: Chance
     private var flights = KafkaFlights()
-    /// The events that the dispatcher counts as neither stored nor dead, and that are not in flight.
+    /// The dispatcher's pending events, without those in flight.
     private var pending = Array(1...KafkaHistory.events)
     private var inFlight: [Int: [Int]] = [:]
     private var nextFlight = 1
-    /// The producer's messages, in order.
+    /// The producer's messages without a report yet, in order.
     private var outbox: [(message: UInt, event: Int)] = []
     private var isEnded = true
     /// The stored events of each partition.
@@ -71,20 +71,20 @@ private struct KafkaHistory {
     private mutating func produce() {
         guard flights.mayProduce else { return }
         if flights.needsProducer {
-            if !outbox.isEmpty { faults.append("a producer is left that has messages") }
+            if !outbox.isEmpty { faults.append("the producer is replaced while it has messages") }
             flights.producerMade()
             isEnded = false
         }
         for portion in flights.take(Int.random(in: 1...8, using: &random)) {
             for (offset, index) in portion.indices.enumerated() {
                 let event = Int(portion.batch.events[index].sequenceNumber)
-                if outbox.contains(where: { $0.event == event }) { faults.append("\(event) is produced beside itself") }
+                if outbox.contains(where: { $0.event == event }) { faults.append("\(event) is produced twice at once") }
                 outbox.append((portion.firstMessage + UInt(offset), event))
             }
         }
     }
 
-    /// A broker stores a set of messages of a partition, or refuses it and all messages behind it.
+    /// Lets a broker store the first messages of a partition, or refuse them if one of their events is poison.
     private mutating func answerSet() {
         guard let event = outbox.randomElement(using: &random)?.event, !isEnded else { return }
         let all = outbox.filter { $0.event % 3 == event % 3 }
@@ -98,7 +98,7 @@ private struct KafkaHistory {
             return
         }
         isEnded = true
-        // The producer's end is reported before or after the refusal.
+        // librdkafka may report the producer's end before or after the refusal.
         let isFirst = Bool.random(using: &random)
         if isFirst { flights.producerEnded() }
         for sent in set {
@@ -107,7 +107,7 @@ private struct KafkaHistory {
         flights.producerEnded()
     }
 
-    /// An ended producer returns its messages in any order.
+    /// Ends the producer, which returns its messages in any order.
     private mutating func giveBack(cause: String?) {
         flights.producerEnded()
         let back = outbox.shuffled(using: &random)
@@ -115,7 +115,7 @@ private struct KafkaHistory {
         for sent in back { end(flights.report(sent.message, .failed(cause: cause))) }
     }
 
-    /// No broker is left, and no message was written.
+    /// Loses all brokers before any message was written.
     private mutating func breakDown() {
         isEnded = true
         giveBack(cause: "gone")
@@ -162,7 +162,7 @@ private struct KafkaHistory {
     }
 }
 
-/// The generator SplitMix64.
+/// The random number generator SplitMix64.
 private struct Chance: RandomNumberGenerator {
     var state: UInt64
 

@@ -4,7 +4,7 @@ import Testing
 @testable import HeadgateCore
 @testable import HeadgateServer
 
-/// Tests the sender without brokers. The end to end tests have imitated brokers.
+/// Tests the sender without brokers. The end-to-end tests use a mock cluster.
 @Suite("Sender to Kafka", .timeLimit(.minutes(5)))
 struct KafkaSenderTests {
     private func settings(
@@ -18,7 +18,7 @@ struct KafkaSenderTests {
     /// Returns the address of a port that refuses connections.
     private func closedAddress() throws -> String { "127.0.0.1:\(try TestSocket.unusedPort())" }
 
-    @Test("K6: without a broker nothing is lost: no answer, in plain words, at each attempt")
+    @Test("K6: each attempt without a broker fails as unanswered, with a readable cause")
     func refused() async throws {
         try await SenderStage.kafka(try settings(closedAddress())) { stage in
             for _ in 1...2 {
@@ -27,7 +27,7 @@ struct KafkaSenderTests {
         }
     }
 
-    @Test("X4: unusable files are reported, without their content")
+    @Test("X4: unusable credential and certificate files are reported without their content")
     func files() async throws {
         let folder = try ScratchFolder()
         let junk = try folder.write("s3cret", to: "junk")
@@ -59,7 +59,7 @@ struct KafkaSenderTests {
         }
     }
 
-    @Test("A batch to a broker that accepts and does not answer ends at its timeout")
+    @Test("A batch to a broker that accepts the connection and does not answer ends at its timeout")
     func silent() async throws {
         let server = try TestSocket.loopback()
         defer { close(server) }
@@ -69,7 +69,7 @@ struct KafkaSenderTests {
         }
     }
 
-    @Test("D11: an interrupted batch ends as interrupted, and only once")
+    @Test("D11: an interrupted batch has the result `interrupted`, once")
     func interrupted() async throws {
         let server = try TestSocket.loopback()
         defer { close(server) }

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Dispatchers of kind kafka in settings")
 struct KafkaSettingsTests {
-    @Test("K6: all settings of a dispatcher of kind kafka")
+    @Test("K6: all settings of a dispatcher of kind kafka are read")
     func all() throws {
         let reading = try SettingsReading.ofDispatcher(
             #"""
@@ -90,7 +90,7 @@ struct KafkaSettingsTests {
         }
         settings.connectTimeout = .milliseconds(3_000_000_000)
         let longest = settings.properties.first { $0.name == "socket.connection.setup.timeout.ms" }
-        #expect(longest?.value == "2147483647", "librdkafka takes no more")
+        #expect(longest?.value == "2147483647", "the largest value that librdkafka accepts")
         #expect(properties["sasl.mechanisms"] == nil && properties["ssl.ca.location"] == nil)
         settings.tls = HTTPSettings.TLS(caFile: "/ca", certFile: "/both")
         var sasl = KafkaSettings.SASL()

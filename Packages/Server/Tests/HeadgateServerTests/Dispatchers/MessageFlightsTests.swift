@@ -3,11 +3,11 @@ import Testing
 
 @testable import HeadgateServer
 
-@Suite("Flights to NATS")
+@Suite("Batches in flight to NATS")
 struct MessageFlightsTests {
     private let later = EventOutcome.retry(cause: "busy", charged: true)
 
-    /// Returns one flight, number 7, whose events were published.
+    /// Returns one batch in flight, number 7, whose events were published.
     private func flights(_ events: Int, published: Int? = nil) -> MessageFlights {
         var flights = MessageFlights()
         flights.begin(7, batch(of: events))
@@ -19,12 +19,12 @@ struct MessageFlightsTests {
         Batch(of: Array(repeating: "{}", count: events), in: .separate)
     }
 
-    /// Returns the message of an event of flight 7.
+    /// Returns the message of the event at this index of batch 7.
     private func message(_ event: Int) -> MessageFlights.Message {
         MessageFlights.Message(flight: 7, event: event)
     }
 
-    /// Returns the flights that each answer for an event of flight 7 ends, in order.
+    /// Answers for events of batch 7. Returns the batch that each answer ends, or nil, in order.
     private func ended(
         by answers: [(event: Int, outcome: EventOutcome)], in flights: inout MessageFlights
     ) -> [MessageFlights.Ended?] {
@@ -33,7 +33,7 @@ struct MessageFlightsTests {
         }
     }
 
-    @Test("K4: a batch ends with its last acknowledgement, in any order")
+    @Test("K4: a batch ends when all its messages are acknowledged, in any order")
     func lastAnswer() {
         var flights = flights(3)
         let over1 = ended(by: [(2, .delivered), (0, .delivered)], in: &flights)
@@ -51,7 +51,7 @@ struct MessageFlightsTests {
         #expect(over == [nil, .init(number: 7, result: .each([later, .delivered]))])
     }
 
-    @Test("A failure of all events without an answer is one failure")
+    @Test("If all events of a batch fail in the same way without an answer, the batch has one result")
     func sameFailure() {
         let lost = EventOutcome.retry(cause: "lost", charged: false)
         var flights = flights(2)
@@ -59,7 +59,7 @@ struct MessageFlightsTests {
         #expect(over == [nil, .init(number: 7, result: .noAnswer(cause: "lost"))])
     }
 
-    @Test("A flight that takes too long ends: acknowledged events are delivered, the rest is sent again")
+    @Test("A batch that times out ends: acknowledged events are delivered, and the rest is sent again")
     func takesTooLong() {
         var flights = flights(3, published: 2)
         _ = flights.answer(message(0), .delivered)
@@ -69,10 +69,10 @@ struct MessageFlightsTests {
         let over3 = ended(by: [(1, .delivered)], in: &flights)
         #expect(over3 == [nil], "a late acknowledgement")
         let rest = flights.take(3, of: 7)
-        #expect(rest.isEmpty, "nor does the rest go out")
+        #expect(rest.isEmpty, "the unsent events are not published")
     }
 
-    @Test("A lost connection ends the flights that wait for it, and no others")
+    @Test("A lost connection ends the batches that have published events, and no others")
     func lost() {
         var flights = flights(1)
         flights.begin(8, batch(of: 1))
@@ -84,7 +84,7 @@ struct MessageFlightsTests {
         #expect(flights.batch(of: 8)?.events.count == 1)
     }
 
-    @Test("Only the first answer to a message counts, and none of an event that the batch does not have")
+    @Test("Only the first answer to a message counts; answers to events that the batch does not have are ignored")
     func repeated() {
         var flights = flights(2)
         let over = ended(by: [(0, .delivered), (0, later), (2, .delivered), (-1, .delivered)], in: &flights)
@@ -93,7 +93,7 @@ struct MessageFlightsTests {
         #expect(last == [.init(number: 7, result: .delivered)])
     }
 
-    @Test("A forgotten flight has no waiters")
+    @Test("Answers to a batch that was forgotten are ignored")
     func forgotten() {
         var flights = flights(1)
         flights.removeAll()
@@ -104,7 +104,7 @@ struct MessageFlightsTests {
 
     // MARK: Keys
 
-    /// Returns one flight, number 7, whose events have these keys, or none for nil.
+    /// Returns one batch in flight, number 7, whose events have these keys. Nil stands for an event without a key.
     private func flights(keys: String?...) -> MessageFlights {
         var batch = batch(of: keys.count)
         batch.events = keys.enumerated().map { index, key in
@@ -116,14 +116,14 @@ struct MessageFlightsTests {
         return flights
     }
 
-    /// Publishes all events that may be published, two at a time.
+    /// Publishes all events that may be published, two at a time. Returns their indices.
     private func sendReady(in flights: inout MessageFlights) -> [Int] {
         var sent: [Int] = []
         while case let messages = flights.take(2, of: 7), !messages.isEmpty { sent += messages.map(\.event) }
         return sent
     }
 
-    @Test("Q2, K4: an event of a key is sent once the one before it is stored or dead; others do not wait for it")
+    @Test("Q2, K4: an event is sent once the previous one of its key is stored or dead; other keys do not wait")
     func keyed() {
         var flights = flights(keys: "a", nil, "a", "b", "a")
         let first = sendReady(in: &flights)
@@ -138,7 +138,7 @@ struct MessageFlightsTests {
         #expect(sendReady(in: &flights) == [4])
     }
 
-    @Test("Q2, K4: events behind a refused one of their key are sent again with it, uncharged and unsent")
+    @Test("Q2, K4: after an event is refused, later ones of its key are not sent, and are retried with it, uncharged")
     func refusedInTheMiddle() {
         var flights = flights(keys: "a", "a", "b", "a", "a")
         _ = sendReady(in: &flights)

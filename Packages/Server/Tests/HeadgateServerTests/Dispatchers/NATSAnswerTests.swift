@@ -11,7 +11,7 @@ struct NATSAnswerTests {
         .retry(cause: cause, charged: charged)
     }
 
-    @Test("D3, K4: an error of the stream charges no event, and all are sent again")
+    @Test("D3, K4: after an error of the stream's configuration the event is sent again, uncharged")
     func configuration() {
         for (code, cause) in [
             (JSStreamNotFoundErr, "NATS: the stream does not exist"),
@@ -28,7 +28,7 @@ struct NATSAnswerTests {
         #expect(silent.isStreamInDoubt)
     }
 
-    @Test("D9, K4: a stream, a cluster or an account that is full or not ready is an outage, and charges nothing")
+    @Test("D9, K4: a stream, cluster or account that is full or not ready is an outage; the attempt is not charged")
     func full() {
         let full = NATSAnswer(refusal: JSStreamStoreFailedErr, text: "maximum bytes exceeded")
         #expect(full == NATSAnswer(refusal: JSStreamStoreFailedErr, text: "maximum messages exceeded"))
@@ -55,7 +55,7 @@ struct NATSAnswerTests {
     }
 
     @Test(
-        "X4, K4: a failed handshake is reported in words of its own, without what the server said",
+        "X4, K4: a failed TLS handshake is reported in fixed words, without text of the server",
         arguments: [
             ("62:hostname mismatch:expected=s3cret:cert=/CN=n1", "TLS: certificate of another host"),
             ("10:certificate has expired:depth=0:cert=/CN=s3cret", "TLS: certificate expired"),
@@ -69,7 +69,7 @@ struct NATSAnswerTests {
         #expect(NATSTLSFault.cause(NATS_NO_SERVER, text, settings) == nil)
     }
 
-    @Test("K4: a connection that a server ends right after its handshake points at the client certificate")
+    @Test("K4: if a server ends a connection right after the TLS handshake, the cause names the client certificate")
     func ended() throws {
         var settings = NATSSettings(servers: [try NATSServer("n1")], subject: "s")
         let text = "Expected 'PONG', got ''"
@@ -82,7 +82,7 @@ struct NATSAnswerTests {
         #expect(NATSTLSFault.cause(NATS_PROTOCOL_ERROR, "Expected 'PONG', got 'x'", settings) == nil)
     }
 
-    @Test("K4, K8: a message id is the dispatch's key, or the event's id where settings say so, spelled for a header")
+    @Test("K4, K8: a message id is the batch's origin and the sequence number, or the percent-encoded event id")
     func messageID() {
         var batch = Batch(of: ["{}"], in: .separate)
         batch.events = [Batch.Event(id: "\"a b\"", sequenceNumber: 7, range: 0..<2)]
@@ -96,7 +96,7 @@ struct NATSAnswerTests {
     }
 
     @Test(
-        "K4: a stream's answer says that it has the event, had it before, or refuses it; anything else is no answer",
+        "K4: an answer is stored, duplicate or an error code; any other text is a failure",
         arguments: [
             (#"{"stream":"EVENTS", "seq":12}"#, NATSAnswer.stored),
             (#"{"stream":"EVENTS","domain":"hub","seq":12,"duplicate": true}"#, .duplicate),
@@ -113,7 +113,7 @@ struct NATSAnswerTests {
         #expect(Array(json.utf8).withUnsafeBytes { NATSAnswer(json: $0, scanner) } == answer)
     }
 
-    @Test("K4: the subject of an acknowledgement names the message, and other subjects name none")
+    @Test("K4: the message of an acknowledgement is read from its subject; other subjects are ignored")
     func subjects() {
         let message = MessageFlights.Message(flight: 12, event: 10_345)
         var subject = Array("_INBOX.x7.".utf8)
@@ -125,7 +125,7 @@ struct NATSAnswerTests {
         }
     }
 
-    @Test("D6, K4: an event that is too large for the server or the stream is dead")
+    @Test("D6, K4: an event that is too large for the server or the stream is dead-lettered")
     func tooLarge() {
         let server = NATSAnswer(failure: NATS_MAX_PAYLOAD)
         #expect(server.outcome == .dead(.tooLarge, cause: "NATS: larger than the server's max_payload"))
@@ -133,7 +133,7 @@ struct NATSAnswerTests {
         #expect(stream.outcome == .dead(.tooLarge, cause: "NATS: larger than the stream's max_msg_size"))
     }
 
-    @Test("D9: a missing answer charges nothing, and the event is sent again")
+    @Test("D9: after an attempt without an answer the event is sent again, uncharged")
     func noAnswer() {
         for (status, cause) in [
             (NATS_TIMEOUT, "timed out"), (NATS_CONNECTION_CLOSED, "connection lost"),
@@ -146,7 +146,7 @@ struct NATSAnswerTests {
     }
 
     @Test(
-        "K4: an event's id is the same however it is spelled",
+        "K4: JSON escapes of an event's id are decoded, and damaged ones replaced",
         arguments: [
             (#""a""#, "a"), (#""\u0061\n""#, "a\n"), ("\"\"", ""), ("\"\\\"\"", "\""), ("a", "a"), ("\"", "\""),
             ("", ""), ("\"\u{301}\\/\"", "\u{301}/"), (#""\""#, "\u{FFFD}"), (#""a\u00""#, "a\u{FFFD}"),

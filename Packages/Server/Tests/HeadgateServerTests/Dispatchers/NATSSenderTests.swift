@@ -4,7 +4,7 @@ import Testing
 @testable import HeadgateCore
 @testable import HeadgateServer
 
-/// Tests the sender without a server. The end to end tests have real servers.
+/// Tests the sender without a server. The end-to-end tests use real servers.
 @Suite("Sender to NATS")
 struct NATSSenderTests {
     private func settings(_ server: String, _ change: (inout NATSSettings) -> Void = { _ in }) throws -> NATSSettings {
@@ -16,7 +16,7 @@ struct NATSSenderTests {
     /// Returns the address of a port that refuses connections.
     private func closedAddress() throws -> String { "127.0.0.1:\(try TestSocket.unusedPort())" }
 
-    @Test("K4: without a server nothing is lost: no answer, in plain words")
+    @Test("K4: an attempt without a server fails as unanswered, with a readable cause")
     func refused() async throws {
         try await SenderStage.nats(try settings(closedAddress())) { stage in
             #expect(await stage.send("1", "2") == .noAnswer(cause: "NATS: no server could be reached"))
@@ -25,7 +25,7 @@ struct NATSSenderTests {
         }
     }
 
-    @Test("X4: unusable files are reported, without their content")
+    @Test("X4: unusable credential and certificate files are reported without their content")
     func files() async throws {
         let folder = try ScratchFolder()
         let junk = try folder.write("s3cret", to: "junk")
@@ -41,7 +41,7 @@ struct NATSSenderTests {
         }
     }
 
-    @Test("A batch to a server that accepts and does not answer ends at its timeout")
+    @Test("A batch to a server that accepts the connection and does not answer ends at its timeout")
     func silent() async throws {
         let server = try TestSocket.loopback()
         defer { close(server) }
@@ -51,11 +51,11 @@ struct NATSSenderTests {
         }
     }
 
-    @Test("D11: an interrupted batch ends as interrupted, and only once")
+    @Test("D11: an interrupted batch has the result `interrupted`, once")
     func interrupted() async throws {
         let server = try TestSocket.loopback()
         defer { close(server) }
-        // On a busy machine the interruption may come late, and must come before the time-out.
+        // The interruption must come before the timeout, even on a busy machine.
         let settings = try settings("127.0.0.1:\(TestSocket.port(of: server))") { $0.timeout = .seconds(600) }
         try await SenderStage.nats(settings) { stage in
             let result = await withCheckedContinuation { continuation in

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Dispatchers of kind nats in settings")
 struct NATSSettingsTests {
-    @Test("K4: all settings of a dispatcher of kind nats")
+    @Test("K4: all settings of a dispatcher of kind nats are read")
     func all() throws {
         let reading = try SettingsReading.ofDispatcher(
             #"""
@@ -32,7 +32,7 @@ struct NATSSettingsTests {
         #expect(dispatcher.common.dispatchLimit == 7)
     }
 
-    @Test("K4: servers and subject are enough; an empty tls object requires TLS")
+    @Test("K4: only servers and subject are required; an empty tls object requires TLS")
     func least() throws {
         let reading = try SettingsReading.ofDispatcher(
             #""kind": "nats", "servers": ["localhost"], "subject": "events", "tls": {}"#)
@@ -95,7 +95,7 @@ struct NATSSettingsTests {
         #expect(shown == ["dispatchers": .object(["d": .object(expected)])])
     }
 
-    @Test("K4: missing files cause a warning")
+    @Test("K4: missing credential and certificate files cause warnings")
     func references() throws {
         let reading = try SettingsReading.ofDispatcher(
             #"""
@@ -111,7 +111,7 @@ struct NATSSettingsTests {
     }
 
     @Test(
-        "B20: only a cluster with a server on another machine is behind a network",
+        "B20: a dispatcher reaches the network unless all its servers are on this machine",
         arguments: [
             (["localhost", "127.0.0.1:4222", "tls://[::1]:4222"], false),
             (["localhost", "nats://10.0.0.1"], true),
@@ -124,7 +124,7 @@ struct NATSSettingsTests {
     }
 }
 
-@Suite("Servers and names of NATS")
+@Suite("NATS servers, subjects and streams")
 struct NATSServerTests {
     @Test("K4: a server is a nats or tls URL, with nats if it names no scheme")
     func good() throws {
@@ -142,7 +142,7 @@ struct NATSServerTests {
     }
 
     @Test(
-        "A URL that is not of NATS is refused",
+        "A text that is not a valid NATS URL is refused as a server",
         arguments: [
             "", " ", "nats://", "nats://:4222", "http://a", "ws://a", "a b", "a\n", "a/b", "a?x", "a:65536", "a%00@b",
         ])
@@ -150,7 +150,7 @@ struct NATSServerTests {
         #expect(throws: Endpoint.Fault.self) { try NATSServer(text) }
     }
 
-    @Test("K4: subjects to publish to", arguments: ["a", "a.b.c", "shop.till-7", "bücher.x", "a>b", "a*"])
+    @Test("K4: valid subjects are accepted", arguments: ["a", "a.b.c", "shop.till-7", "bücher.x", "a>b", "a*"])
     func subjects(subject: String) {
         #expect(NATSName.problem(aboutSubject: subject) == nil)
     }
@@ -164,7 +164,8 @@ struct NATSServerTests {
     }
 
     @Test(
-        "K4: streams' names", arguments: [("A-1_b", true), ("", false), ("a b", false), ("a>", false), ("a/b", false)])
+        "K4: the names of streams are checked",
+        arguments: [("A-1_b", true), ("", false), ("a b", false), ("a>", false), ("a/b", false)])
     func streams(name: String, isGood: Bool) {
         #expect((NATSName.problem(aboutStream: name) == nil) == isGood)
     }

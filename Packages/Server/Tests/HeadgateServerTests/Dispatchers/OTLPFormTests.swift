@@ -4,8 +4,8 @@ import Testing
 @testable import HeadgateCore
 @testable import HeadgateServer
 
-/// Tests of log records, their encodings, and the answers of OpenTelemetry servers. A test of the whole daemon reads both
-/// encodings with OpenTelemetry's own messages.
+/// Tests log records, their encodings, and the answers of OpenTelemetry servers. An end-to-end test decodes both
+/// encodings with OpenTelemetry's own message definitions.
 @Suite("otlp dispatcher: records and answers")
 struct OTLPFormTests {
     private static let event = #"""
@@ -21,7 +21,7 @@ struct OTLPFormTests {
         return String(decoding: convert(Array("[\(events.joined(separator: ","))]".utf8)), as: UTF8.self)
     }
 
-    @Test("K7: an event becomes a log record with all its values, in OTLP's JSON")
+    @Test("K7: an event becomes a log record with all its values, in the JSON encoding of OTLP")
     func record() throws {
         let text = try json(Self.event)
         #expect(
@@ -45,7 +45,7 @@ struct OTLPFormTests {
                 """#.replacing("\n", with: ""))
     }
 
-    @Test("K7: neighbours with one context share a resource, and the records keep their order")
+    @Test("K7: consecutive events with the same context share a resource; records keep their order")
     func resources() throws {
         let logs = LogMapping().logs(of: [
             ["event": "a", "context": ["pid": 1]], ["event": "b", "context": ["pid": 1]],
@@ -55,7 +55,7 @@ struct OTLPFormTests {
         #expect(logs.map { $0.resource["process.pid"] } == [1, 2, 1])
     }
 
-    @Test("K7: the settings' resource comes before the context, and there is always a service name")
+    @Test("K7: resource attributes of the settings override the context, and service.name is always set")
     func resourceOfSettings() {
         var mapping = LogMapping()
         #expect(mapping.logs(of: [[:]]).first?.resource == ["service.name": "unknown_service"])
@@ -67,7 +67,7 @@ struct OTLPFormTests {
             ])
     }
 
-    @Test("K7: body and severity are taken from their paths, and are then no attributes")
+    @Test("K7: values at body_path and severity_path become body and severity instead of attributes")
     func paths() throws {
         var mapping = LogMapping()
         (mapping.body, mapping.severity) = ("data.a.b", "data.s")
@@ -86,7 +86,7 @@ struct OTLPFormTests {
     }
 
     @Test(
-        "K7: words of loggers and syslog have OpenTelemetry's numbers",
+        "K7: the level names of loggers and syslog map to OpenTelemetry's severity numbers",
         arguments: [
             (DataItem.string("TRACE"), UInt64(1)), ("debug", 5), ("info", 9), ("notice", 10), ("warn", 13),
             ("ERROR", 17),
@@ -96,12 +96,12 @@ struct OTLPFormTests {
         #expect(LogSeverity(item)?.number == number)
     }
 
-    @Test("K7: other values have no severity", arguments: [DataItem.null, 0, 25, 1.5, ["a"], true])
+    @Test("K7: other numbers and types are no severity", arguments: [DataItem.null, 0, 25, 1.5, ["a"], true])
     func noSeverity(item: DataItem) {
         #expect(LogSeverity(item) == nil)
     }
 
-    @Test("K7: ids of traces are taken out of the data if they are such, and stay there if not")
+    @Test("K7: valid trace and span ids leave the data for the record's own fields; invalid ones stay attributes")
     func traces() throws {
         let trace = "0af7651916cd43dd8448eb211c80319c"
         var record = try #require(
@@ -125,7 +125,7 @@ struct OTLPFormTests {
     }
 
     @Test(
-        "K7: a partial success in JSON has the number of rejected records, and the reason",
+        "K7: the number of rejected records and the reason are read from a partial success in JSON",
         arguments: [
             (#"{"partialSuccess":{"rejectedLogRecords":"2","errorMessage":"too\nold"}}"#, 2, "tooold"),
             (#"{"partialSuccess":{"rejectedLogRecords":3}}"#, 3, ""),
@@ -139,7 +139,7 @@ struct OTLPFormTests {
         #expect(result == (rejected > 0 ? .partlyRejected(events: rejected, message: message) : .delivered))
     }
 
-    @Test("K7: a partial success in protobuf has the same, and damaged bytes reject no record")
+    @Test("K7: a partial success in protobuf is read, and damaged bytes reject no record")
     func partialProtobuf() {
         var answer = ProtobufWriter()
         answer.message(1) {
@@ -155,7 +155,7 @@ struct OTLPFormTests {
             PartialSuccess([0x0A, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x01], .protobuf).rejected == 0)
     }
 
-    @Test("K7: the message of a refusal in protobuf is readable")
+    @Test("K7: the message is read from a refusal in protobuf")
     func refusal() {
         var status = ProtobufWriter()
         status.varint(1, 3)
@@ -166,7 +166,7 @@ struct OTLPFormTests {
         #expect(OTLPForm().message(ofRefusal: status.bytes) == status.bytes)
     }
 
-    @Test("K7: a request says its encoding, may be compressed, and a rejected record is not sent again")
+    @Test("K7: a request names its encoding, may be compressed, and a rejected record is not sent again")
     func sent() async throws {
         let answer = #"{"partialSuccess":{"rejectedLogRecords":"1","errorMessage":"no"}}"#
         let server = try ScriptedServer { _ in .status("200 OK", body: answer) }

@@ -6,7 +6,7 @@ import Testing
 @Suite("Secrets of proxies")
 struct ProxySecretTests {
     @Test(
-        "X4: user name and password of a proxy are hidden in an answer, plain, decoded and as basic authentication",
+        "X4: user and password of a proxy are blanked in answers: as written, decoded, and as basic authentication",
         arguments: ["http://kay:s%65cret@proxy:3128", "kay:s%65cret@proxy:3128", "socks5h://kay:s%65cret@proxy"],
         ["http_proxy", "HTTPS_PROXY", "all_proxy"])
     func hidden(url: String, variable: String) {

@@ -5,25 +5,25 @@ import Testing
 
 @Suite("Retry-After")
 struct RetryAfterTests {
-    /// Sun, 06 Nov 1994 08:49:37 GMT, the date in RFC 9110's examples.
+    /// The date of RFC 9110's examples: Sun, 06 Nov 1994 08:49:37 GMT.
     private let moment = Timestamp(milliseconds: 784_111_777_000)
 
     private func wait(_ header: String, secondsBefore: Int64 = 90) -> Duration? {
         RetryAfter.wait(header, at: Timestamp(milliseconds: moment.milliseconds - secondsBefore * 1000))
     }
 
-    @Test("D5: seconds", arguments: [("0", 0), ("120", 120), ("007", 7)])
+    @Test("D5: a number of seconds is a wait of that length", arguments: [("0", 0), ("120", 120), ("007", 7)])
     func seconds(header: String, expected: Int) {
         #expect(wait(header) == .seconds(expected))
     }
 
-    @Test("D5: more seconds than can be counted are a long wait, and have no other effect")
+    @Test("D5: a number of seconds beyond the range of an integer is a long wait")
     func endlessSeconds() throws {
         #expect(try #require(wait(String(repeating: "9", count: 40))) > .seconds(3600))
     }
 
     @Test(
-        "D5: all three forms of an HTTP date",
+        "D5: all three forms of an HTTP date are read",
         arguments: [
             "Sun, 06 Nov 1994 08:49:37 GMT", "Sunday, 06-Nov-94 08:49:37 GMT", "Sun Nov  6 08:49:37 1994",
         ])
@@ -32,7 +32,7 @@ struct RetryAfterTests {
     }
 
     @Test(
-        "D5: a date that is past asks for no wait",
+        "D5: a date in the past requests no wait",
         arguments: [
             "Sun, 06 Nov 1994 08:49:37 GMT", "Sunday, 06-Nov-94 08:49:37 GMT", "Sun Nov  6 08:49:37 1994",
         ])
@@ -40,13 +40,13 @@ struct RetryAfterTests {
         #expect(wait(header, secondsBefore: -1) == .zero)
     }
 
-    @Test("D5: a date beyond the range of the clock is a long wait, and has no other effect")
+    @Test("D5: a date beyond the range of the clock is a long wait")
     func endlessDate() throws {
         #expect(try #require(wait("Sun, 06 Nov 2147483647 08:49:37 GMT")) > .seconds(3600))
     }
 
     @Test(
-        "D5: anything else is ignored",
+        "D5: any other text is ignored",
         arguments: [
             "", "soon", "-5", "+5", "1.5", "1e3", "5 s", "3 seconds", "٣", "Sun, 06 Foo 1994 08:49:37 GMT",
             "Sun, 06 Nov 1994 25:49:37 GMT", "Sun, x Nov 1994 08:49:37 GMT", "a b c d e", "1 2 3 4 5 GMT",

@@ -7,9 +7,9 @@ import Testing
 
 @testable import HeadgateServer
 
-/// Tests a server inside a program that tracks its own events and needs no socket.
+/// Tests a server that is embedded in a program, without a socket. The program tracks events by function calls.
 @Suite struct EmbeddedProgramTests {
-    /// A server on a loop of its own, and its folder.
+    /// An embedded server on an event loop of its own, and the server's folder.
     private struct Program {
         let server: Server
         let folder: ScratchFolder
@@ -42,7 +42,7 @@ import Testing
     private static let file: DataObject = ["dispatchers": ["collect": ["kind": "file", "path": "events.ndjson"]]]
 
     @Test(
-        "P1, D11: a program without a socket tracks its own events, which are stored and sent, and waits for the stop")
+        "P1, D11: an embedded server without a socket stores the program's events, and sends all before it stops")
     func ownEvents() async throws {
         let program = try Program()
         let early = await #expect(throws: RPCError.self) { try await program.server.track("early") }
@@ -66,7 +66,7 @@ import Testing
         await program.end()
     }
 
-    @Test("P1: many tasks at once track events of the program; what the server refuses says why")
+    @Test("P1: many tasks track events at once; refused events throw an error")
     func manyTasks() async throws {
         let program = try Program()
         _ = try await program.start([
@@ -86,7 +86,7 @@ import Testing
         await program.end()
     }
 
-    @Test("O4: the log goes to the program's own function")
+    @Test("O4: log lines go to the function that the program has set")
     func log() async throws {
         let program = try Program()
         _ = try await program.start([

@@ -4,9 +4,9 @@ import Testing
 
 @testable import HeadgateServer
 
-/// Tests barriers that a program adds.
+/// Tests barriers that an embedding program adds.
 @Suite struct OwnBarrierTests {
-    @Test("B9: a barrier that throws is counted in status once for each time, shown with the cause, and open")
+    @Test("B9: a barrier that throws is open, is listed with the cause, and each error is counted in status once")
     func throwing() async throws {
         let adding: ServiceStage.Adding = { $0.addBarrier(LockBarrier.Factory()) }
         let settings: DataObject = ["barriers": ["LockBarrier": ["scopes": ["collect"]]]]
@@ -29,7 +29,7 @@ import Testing
     }
 
     @Test(
-        "B4: a program's barrier that settings do not name, and that stands by default before no dispatcher, is a warning",
+        "B4: a program's barrier without settings, whose default scopes match no dispatcher, causes a warning",
         arguments: [(["collect": .null], true), ([:], false)] as [(DataObject, Bool)])
     func idle(dispatchers: DataObject, isWarning: Bool) async throws {
         let adding: ServiceStage.Adding = { $0.addBarrier(Barriers.batching()) }
@@ -39,7 +39,7 @@ import Testing
             let warning: DataItem =
                 "barriers.BatchingBarrier: applies by default to no configured dispatcher"
             #expect(warnings == (isWarning ? [warning] : []))
-            // Once `collect` is added, the warning is removed.
+            // When `collect` is added, the warning disappears.
             let collect: DataItem = ["kind": "file", "path": "c.ndjson"]
             try await client.call("config.set", ["patch": ["dispatchers": ["collect": collect]]])
             #expect(try await client.call("status")["warnings"].elements.isEmpty)
@@ -52,7 +52,7 @@ import Testing
     }
 }
 
-/// A barrier that fails if its settings say so.
+/// A barrier that throws while its setting `jammed` is true.
 private final class LockBarrier: UncertainBarrier, ConfigurableBarrier {
     static let id = "LockBarrier"
     private let finding = StateSubject(BarrierFinding.state(.open))

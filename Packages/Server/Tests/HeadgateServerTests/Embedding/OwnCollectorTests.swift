@@ -5,9 +5,9 @@ import Testing
 
 @testable import HeadgateServer
 
-/// Tests collectors that a program adds.
+/// Tests collectors that an embedding program adds.
 @Suite struct OwnCollectorTests {
-    @Test("P2: a collector of the program's own adds to the context, and cannot pass for the service's")
+    @Test("P2: a program's collector adds members to the context, and cannot override those of built-in collectors")
     func adds() async throws {
         let till = Till { origin in
             ["till": 7, "of": .string(origin.client ?? "nobody"), "pid": 1]
@@ -24,7 +24,7 @@ import Testing
         }
     }
 
-    @Test("P2: a collector that throws is counted and skipped, and the others add theirs")
+    @Test("P2: a collector that throws is counted and skipped; the other collectors still add their members")
     func throwing() async throws {
         let broken = Till(id: "broken") { _ in throw Unplugged() }
         let till = Till { _ in ["till": 7] }
@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    @Test("P2: a collector of the program's own can be switched off, too, while the service runs")
+    @Test("P2: settings can switch a program's collector off and on while the service runs")
     func switchedOff() async throws {
         let till = Till { _ in ["till": 7] }
         let adding: ServiceStage.Adding = { $0.addCollector(till()) }
@@ -59,7 +59,7 @@ import Testing
         }
     }
 
-    @Test("P4: transformations and load rules see what a collector adds")
+    @Test("P4: load rules see the members that a collector adds")
     func seen() async throws {
         let till = Till { _ in ["till": "north"] }
         let settings: DataObject = [

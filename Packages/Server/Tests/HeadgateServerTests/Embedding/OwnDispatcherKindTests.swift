@@ -5,14 +5,14 @@ import Testing
 
 @testable import HeadgateServer
 
-/// Tests kinds of dispatchers that a program adds.
+/// Tests dispatcher kinds that an embedding program adds.
 @Suite struct OwnDispatcherKindTests {
     private static let ledger: DataObject = [
         "dispatchers": ["book": ["kind": "ledger", "dispatch_limit": 2, "configuration": ["book": 7]]]
     ]
 
     @Test(
-        "K5: a dispatcher of a program's own kind gets its configuration and its batches, and is listed as the others")
+        "K5: a dispatcher of a program's kind gets its configuration and batches, and is listed like built-in ones")
     func own() async throws {
         let written = Written()
         let adding: ServiceStage.Adding = {
@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    @Test("K5, S2: a sender that cannot be created leaves the settings as they were, and gives the cause")
+    @Test("K5, S2: if a sender cannot be created, the settings stay as they were, and the error has the cause")
     func refused() async throws {
         let adding: ServiceStage.Adding = { $0.addDispatcherKind(LedgerKind()) }
         try await ServiceStage.run(Self.ledger, adding: adding) { stage in
@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test("K5, S2, X4: settings of a program's kind are checked, warned of and blanked like those of built-in kinds")
+    @Test("K5, S2, X4: settings of a program's kind are checked and blanked like those of built-in kinds")
     func reading() async throws {
         let adding: ServiceStage.Adding = { $0.addDispatcherKind(LedgerKind()) }
         try await ServiceStage.run(Self.ledger, adding: adding) { stage in
@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    @Test("S2: without the program the kind is unknown")
+    @Test("S2: a kind that the program has not added is unknown")
     func unknown() throws {
         let reading = Settings.read(Self.ledger)
         #expect(reading.settings == nil)
@@ -122,7 +122,7 @@ private struct LedgerKind: DispatcherKind {
     }
 }
 
-/// The books and the numbers of events that all ledgers have written.
+/// A record of all batches: the book of each ledger and the batch's number of events.
 private final class Written: Sendable {
     private let lines = Guarded<[String]>([])
 
@@ -133,7 +133,7 @@ private final class Written: Sendable {
     }
 }
 
-/// A sender that delivers every batch, later in the turn.
+/// A sender that records every batch and reports it as delivered later in the same turn of the loop.
 private final class LedgerSender: Sender {
     let format = BatchFormat.ndjson
     private let book: Int

@@ -4,8 +4,8 @@ import Testing
 
 @testable import HeadgateServer
 
-/// Tests load rules of a program that settings name.
-@Suite("Load rules of a program's own", .timeLimit(.minutes(5)))
+/// Tests load rules that an embedding program adds and settings name.
+@Suite("Load rules of an embedding program", .timeLimit(.minutes(5)))
 struct OwnRuleTests {
     private static let isSale = Rule.just(.equals(ignoreCase: false, variable: "event", target: "sale"))
     private static let adding: ServiceStage.Adding = { $0.setLoadRule(isSale, forId: "is_sale") }
@@ -17,7 +17,7 @@ struct OwnRuleTests {
     }
 
     @Test(
-        "S6: settings name a program's load rule as they do their own, also inside others",
+        "S6: settings can name a program's load rule wherever a rule is expected, also inside other rules",
         arguments: [
             ("is_sale", true), (["not": "is_sale"], false), (["and": ["is_sale"]], true),
             (["or": [["not": ["not": "is_sale"]]]], true), ("by_name", true),
@@ -33,7 +33,7 @@ struct OwnRuleTests {
         }
     }
 
-    @Test("S6: so do the events of a transformation")
+    @Test("S6: the `when` of a transformation can name a program's load rule")
     func when() async throws {
         let settings: DataObject = [
             "transformations": [["id": "t", "scopes": "afterCollectors", "when": "is_sale", "set": ["event": "SALE"]]]
@@ -45,7 +45,7 @@ struct OwnRuleTests {
         }
     }
 
-    @Test("S6: settings may have another under the same id, and without it the program's is back")
+    @Test("S6: a rule of the settings replaces a program's rule with the same id until it is removed")
     func replaced() async throws {
         let settings: DataObject = ["dispatchers": ["collect": ["load_rule": "is_sale"]]]
         try await ServiceStage.run(settings, adding: Self.adding) { stage in
@@ -59,7 +59,7 @@ struct OwnRuleTests {
         }
     }
 
-    @Test("S6: a program's rule may name one of the settings; rules of both in a circle are a fault")
+    @Test("S6: a program's rule may name a rule of the settings; a cycle of both is a fault")
     func mixed() async throws {
         let settings: DataObject = [
             "load_rules": ["of_settings": ["operator": "equals", "path": "event", "value": "sale"]],
@@ -78,7 +78,7 @@ struct OwnRuleTests {
         }
     }
 
-    @Test("S2: without the program the rule is unknown, wherever it is named")
+    @Test("S2: a rule that the program has not added is unknown, wherever it is named")
     func unknown() {
         let settings: DataObject = [
             "load_rules": ["a": ["not": "is_sale"]],
@@ -92,7 +92,7 @@ struct OwnRuleTests {
         #expect(Settings.read(settings, vocabulary: vocabulary).faults == [])
     }
 
-    @Test("S5: a program's rules in a circle end the start")
+    @Test("S5: a cycle of a program's rules makes the start fail")
     func cycle() async throws {
         let adding: ServiceStage.Adding = {
             $0.setLoadRule(.reference("b"), forId: "a")

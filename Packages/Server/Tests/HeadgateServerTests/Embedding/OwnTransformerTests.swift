@@ -5,8 +5,8 @@ import Testing
 
 @testable import HeadgateServer
 
-/// Tests kinds of transformers of a program that settings name.
-@Suite("Transformers of a program's own", .timeLimit(.minutes(5)))
+/// Tests transformer kinds that an embedding program adds and settings name.
+@Suite("Transformers of an embedding program", .timeLimit(.minutes(5)))
 struct OwnTransformerTests {
     private static let adding: ServiceStage.Adding = { $0.addTransformerKind(StampFactory()) }
 
@@ -18,7 +18,7 @@ struct OwnTransformerTests {
         try await stage.events(of: dispatcher, after: client).map { $0["data"]["stamps"] }
     }
 
-    @Test("S6: an entry of transformations names a program's kind: its scopes, order, events and configuration count")
+    @Test("S6: a transformation of a program's kind applies with its scopes, order, condition and configuration")
     func entry() async throws {
         var late = Self.stamp("late", "afterCollectors", "late")
         late["order"] = 9
@@ -39,7 +39,7 @@ struct OwnTransformerTests {
         }
     }
 
-    @Test("S3, S6: it comes, changes and goes with the settings; what stays the same stays the same transformer")
+    @Test("S3, S6: a change of transformations creates only transformers whose configuration changed")
     func changed() async throws {
         let made = MadeStamps()
         let adding: ServiceStage.Adding = { $0.addTransformerKind(StampFactory(made: made)) }
@@ -61,7 +61,7 @@ struct OwnTransformerTests {
         }
     }
 
-    @Test("S2, S6: a transformer that cannot be created changes nothing, and gives the cause")
+    @Test("S2, S6: if a transformer cannot be created, no setting changes, and the fault names the transformation")
     func refused() async throws {
         try await ServiceStage.run(adding: Self.adding) { stage in
             let client = try await stage.client()
@@ -76,7 +76,7 @@ struct OwnTransformerTests {
         await #expect(throws: StartFault.self) { try await ServiceStage.run(settings, adding: Self.adding) { _ in } }
     }
 
-    @Test("S2: a kind that the program does not bring is a fault; edits beside a kind are unknown keys")
+    @Test("S2: a kind that the program has not added is a fault; edits beside a kind are unknown keys")
     func unknown() {
         let settings: DataObject = [
             "dispatchers": ["collect": ["kind": "file", "path": "f"]],
@@ -122,7 +122,7 @@ private struct Stamp: Transformer {
     }
 }
 
-/// The configurations of the transformers that were made, in order.
+/// The texts of all created transformers, in order.
 private final class MadeStamps: Sendable {
     private let made = Guarded<[String]>([])
 

@@ -7,7 +7,7 @@ import Testing
 /// Tests that the examples of `Docs/Boards.md`, `Docs/Sending.md` and `Docs/Barriers.md` do what these pages say.
 @Suite("Examples of programs that embed the server", .timeLimit(.minutes(5)))
 struct ExampleTests {
-    @Test("A2: checkout waits for login, and is cancelled when that is refused")
+    @Test("A2: checkout waits for login, and is cancelled if login refuses")
     func boards() async throws {
         let adding: ServiceStage.Adding = {
             $0.onStart = { try ShopBoards(accounts: Accounts(password: "open sesame")).serve($0.boards) }
@@ -31,7 +31,7 @@ struct ExampleTests {
         }
     }
 
-    @Test("A7: the gateway stands before all boards but those that are exempt, or ask to bypass it")
+    @Test("A7: the gateway runs before all boards, except those that are exempt or bypass it")
     func gateway() async throws {
         let reported = TurnLog()
         let adding: ServiceStage.Adding = {
@@ -53,7 +53,7 @@ struct ExampleTests {
         #expect(reported.outcome == .completed(done: true, output: nil))
     }
 
-    @Test("D1, B22, S1: settings of a program's own say where events go, and in groups of how many")
+    @Test("D1, B22, S1: a program's settings set the destination of events and the size of batches")
     func sending() throws {
         var configuration = ServerConfiguration(options: DaemonOptions(), environment: ["HOME": "/tmp"], userID: 0)
         SendingExample.configure(&configuration)
@@ -78,7 +78,7 @@ struct ExampleTests {
         #expect(roll.lines.count == 1 && roll.lines.allSatisfy { $0.contains(#""event":"sale""#) })
     }
 
-    @Test("P3, P4: a program's load rule and transformation count like those of settings")
+    @Test("P3, P4: a program's load rule and transformation apply like those of the settings")
     func rules() async throws {
         let adding: ServiceStage.Adding = {
             RulesExample.add(to: &$0)
@@ -104,7 +104,7 @@ private struct Fruit: PriceList {
     }
 }
 
-/// The outcome that a program got. It is set on the service's loop, and read after the loop's end.
+/// The outcome of a program's activation. It is set on the service's loop, and read after the loop's end.
 private final class TurnLog: @unchecked Sendable {
     var outcome: ActivationOutcome?
 }

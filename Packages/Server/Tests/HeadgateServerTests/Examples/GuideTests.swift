@@ -8,7 +8,8 @@ struct GuideTests {
     private static let root = (0..<5).reduce(examples) { folder, _ in folder.deletingLastPathComponent() }
 
     @Test(
-        "Every piece of Swift in a guide stands in the examples, word for word", arguments: ["Boards.md", "Sending.md"])
+        "Every block of Swift code in a guide is in the examples, line for line",
+        arguments: ["Boards.md", "Sending.md"])
     func blocksAreCompiled(guide: String) throws {
         let text = try String(contentsOf: Self.root.appendingPathComponent("Docs/\(guide)"), encoding: .utf8)
         let blocks = text.components(separatedBy: "```swift\n").dropFirst().compactMap {

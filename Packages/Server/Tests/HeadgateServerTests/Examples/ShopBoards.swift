@@ -22,7 +22,7 @@ struct ShopBoards {
     }
 }
 
-/// Asks for a password, and remembers for each mainboard whether a user is signed in.
+/// Compares passwords, and counts the attempts to sign in.
 final class Accounts {
     private let password: DataItem
     private(set) var attempts = 0

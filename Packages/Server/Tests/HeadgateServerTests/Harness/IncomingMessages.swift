@@ -2,17 +2,17 @@ import HeadgateData
 import HeadgateTransport
 import HeadgateWire
 
-/// The messages that arrive on a client's connection, for tests that wait for them. It lives on the client's loop.
+/// A queue of the messages that arrive on a client's connection. Tests wait for them. Confined to the client's loop.
 final class IncomingMessages: ConnectionHandler {
     /// The kind of message to wait for.
     enum Key: Hashable {
         case answer(Int)
         case notification
-        /// A request of the server.
+        /// A request that the server sent.
         case request
     }
 
-    /// The connection has ended, or the server has sent something that is no message.
+    /// The error that the connection has ended, or that the server has sent `line`, which is not a message.
     struct Ended: Error {
         var line: String?
     }
@@ -22,7 +22,7 @@ final class IncomingMessages: ConnectionHandler {
     private var waiters: [Key: [CheckedContinuation<DataObject, any Error>]] = [:]
     private var end: Ended?
 
-    /// Returns the next message of a kind, and waits for it if necessary.
+    /// Waits for the next message of a kind, and returns it.
     func next(_ key: Key, isolation: isolated (any Actor)? = #isolation) async throws -> DataObject {
         if let first = kept[key]?.first {
             kept[key]?.removeFirst()

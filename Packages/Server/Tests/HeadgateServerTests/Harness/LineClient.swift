@@ -5,13 +5,13 @@ import Testing
 
 @testable import HeadgateServer
 
-/// A raw client of a service's socket. It sends and receives lines, and finds answers by their IDs.
+/// A test client of a service's socket. It sends and receives lines, and matches answers to requests by ID.
 actor LineClient {
     private nonisolated let loop: EventLoop
     private let incoming = IncomingMessages()
     private var connection: Connection?
     private var lastID = 0
-    /// The methods of open requests, by ID.
+    /// The methods of unanswered requests, by ID.
     private var methods: [Int: String] = [:]
 
     nonisolated var unownedExecutor: UnownedSerialExecutor {
@@ -30,7 +30,7 @@ actor LineClient {
 
     // MARK: Calls
 
-    /// Calls a method and returns its result. An error is thrown as a ``Refusal``.
+    /// Calls a method and returns its result. Throws an error answer as a ``Refusal``.
     @discardableResult
     func call(_ method: String, _ params: DataObject? = nil) async throws -> DataItem {
         try await answer(to: request(method, params))
@@ -49,14 +49,14 @@ actor LineClient {
         return lastID
     }
 
-    /// Returns the result of a request that was sent before.
+    /// Waits for the answer to a sent request. Returns its result, or throws its error as a ``Refusal``.
     func answer(to id: Int) async throws -> DataItem {
         let message = try await message(to: id)
         guard message["error"] != .null else { return message["result"] }
         throw Refusal(message["error"])
     }
 
-    /// Returns the complete answer to a request that was sent before.
+    /// Waits for the answer to a sent request. Returns the complete message.
     func message(to id: Int) async throws -> DataItem {
         let message = DataItem.object(try await next(.answer(id)))
         let name = methods.removeValue(forKey: id)
@@ -66,8 +66,8 @@ actor LineClient {
         return message
     }
 
-    /// Checks that an answer fits the method's declaration. An error's reason must be declared, except that every
-    /// method may be refused to users without the right, and every waiting call when the service stops.
+    /// Checks that an answer fits the method's declaration. An error's reason must be declared, with two exceptions:
+    /// any method may be refused for a missing right, and any waiting call when the service stops.
     private func expectDeclared(_ answer: DataItem, of method: Method) {
         if answer["error"] == .null {
             let problem = method.result.problem(about: answer["result"])
@@ -76,23 +76,23 @@ actor LineClient {
         let refusal = Refusal(answer["error"])
         guard let reason = refusal.reason.flatMap(ErrorReason.init) else { return }
         guard ![.unauthorized, .shuttingDown].contains(reason) else { return }
-        #expect(method.reasons.contains(reason), "\(method.name) is not said to be refused for \(reason)")
+        #expect(method.reasons.contains(reason), "\(method.name) does not declare the reason \(reason)")
     }
 
-    /// Checks that a message that the server sent by itself fits its declaration.
+    /// Checks that a request or notification of the server fits its declaration.
     private func expectDeclared(_ message: DataObject) {
         let name = message["method"] ?? .null
         let declared = MethodTable.messages.first { .string($0.name.description) == name }
         let problem = Schema.object(declared?.params ?? []).problem(about: message["params"] ?? .null)
-        #expect(declared != nil && problem == nil, "what the server sends as \(name)")
+        #expect(declared != nil && problem == nil, "the params of the server's \(name)")
     }
 
-    /// Returns true if a request's answer has arrived and was not taken.
+    /// Returns true if a request's answer has arrived and no test has taken it.
     func hasAnswer(to id: Int) -> Bool {
         incoming.count(.answer(id)) > 0
     }
 
-    /// Returns the error of a call that must be refused.
+    /// Calls a method that must be refused. Returns the error.
     func refusal(_ method: String, _ params: DataObject? = nil) async throws -> Refusal {
         do {
             let result = try await call(method, params)
@@ -102,31 +102,31 @@ actor LineClient {
         }
     }
 
-    /// Returns the params of the next notification.
+    /// Waits for the next notification. Returns its params.
     func notification() async throws -> DataItem {
         let message = try await next(.notification)
         expectDeclared(message)
         return message["params"] ?? .null
     }
 
-    /// Returns the next request of the server.
+    /// Waits for the next request of the server. Returns the complete message.
     func peerRequest() async throws -> DataItem {
         let message = try await next(.request)
         expectDeclared(message)
         return .object(message)
     }
 
-    /// The number of the server's requests that have arrived and were not taken.
+    /// The number of the server's requests that have arrived and no test has taken.
     var waitingRequests: Int {
         incoming.count(.request)
     }
 
-    /// The number of notifications that have arrived and were not taken.
+    /// The number of notifications that have arrived and no test has taken.
     var waitingNotifications: Int {
         incoming.count(.notification)
     }
 
-    /// Returns the next message of a kind. The test's time limit ends the wait.
+    /// Waits for the next message of a kind and returns it. The test's time limit ends the wait.
     private func next(_ key: IncomingMessages.Key) async throws -> DataObject {
         try await withTaskCancellationHandler {
             try await incoming.next(key)
@@ -146,7 +146,7 @@ actor LineClient {
         connection?.write(Array((line + "\n").utf8))
     }
 
-    /// Reads nothing from the socket until ``resumeReading()``.
+    /// Stops reading from the socket until ``resumeReading()``.
     func pauseReading() {
         connection?.pauseReading()
     }
@@ -168,9 +168,9 @@ actor LineClient {
 /// The error answer to a call.
 struct Refusal: Error, Equatable {
     var code: Int
-    /// The reason word of the service's own errors, or nil.
+    /// The `reason` in the error's data, or nil for errors of JSON-RPC itself.
     var reason: String?
-    /// The path of a wrong parameter, or nil.
+    /// The path of an invalid parameter, or nil.
     var path: String?
     var message: String
     /// The error's data.
@@ -205,7 +205,7 @@ extension DataItem {
 }
 
 extension LineClient {
-    /// A board that this client was asked to run.
+    /// A `board.run` or `board.barrier` request that this client got.
     struct Run {
         let id: DataItem
         let params: DataItem
@@ -213,21 +213,21 @@ extension LineClient {
         var board: DataItem { params["board"] }
     }
 
-    /// Returns the next board that this client is asked to run.
+    /// Waits for the next `board.run` request.
     func run() async throws -> Run {
         let request = try await peerRequest()
         guard request["method"] == "board.run" else { throw Missing(what: "a board.run instead of \(request)") }
         return Run(id: request["id"], params: request["params"])
     }
 
-    /// Returns the next board for which this client is asked to choose a barrier.
+    /// Waits for the next `board.barrier` request, which asks the client to choose a board's barrier.
     func choice() async throws -> Run {
         let request = try await peerRequest()
         guard request["method"] == "board.barrier" else { throw Missing(what: "a board.barrier instead of \(request)") }
         return Run(id: request["id"], params: request["params"])
     }
 
-    /// Answers the next board that this client is asked to run.
+    /// Waits for the next `board.run` request and answers it.
     /// - Returns: the params of the request.
     @discardableResult
     func runNext(_ result: DataItem = ["done": true]) async throws -> DataItem {
@@ -244,7 +244,7 @@ extension LineClient {
         send(DataItem.object(["jsonrpc": "2.0", "id": run.id, "error": error]).json)
     }
 
-    /// Serves a board, behind another one if it is given.
+    /// Serves a board, with a barrier if one is given.
     func serve(_ board: String, behind barrier: DataObject? = nil) async throws {
         var params: DataObject = ["board": .string(board)]
         if let barrier { params["barrier"] = .object(barrier) }
@@ -257,7 +257,7 @@ extension LineClient {
         request("board.activate", DataObject([("board", .string(board))] + params.map { ($0.key, $0.value) }))
     }
 
-    /// Returns the complete error of a request.
+    /// Waits for the answer to a request, which must be an error, and returns it.
     func error(to id: Int) async throws -> Refusal {
         do {
             throw Missing(what: "a refusal instead of \(try await answer(to: id))")
@@ -268,7 +268,7 @@ extension LineClient {
 }
 
 extension LineClient {
-    /// Watches topics, and takes the first notification of each.
+    /// Watches topics, and waits for the first notification of each.
     /// - Returns: the notifications, by topic.
     @discardableResult
     func watch(_ topics: String...) async throws -> [String: DataItem] {
@@ -281,7 +281,7 @@ extension LineClient {
         return first
     }
 
-    /// Takes notifications until a barrier is as required.
+    /// Takes notifications until one has the barrier in a state that satisfies the condition.
     /// - Returns: the barrier in the notification.
     @discardableResult
     func barrier(_ id: String, where isAwaited: (DataItem) -> Bool = { _ in true }) async throws -> DataItem {
@@ -291,17 +291,17 @@ extension LineClient {
         }
     }
 
-    /// Takes notifications until a barrier is removed.
+    /// Takes notifications until one reports that the barrier is removed.
     func removal(of id: String) async throws {
         while try await !notification()["removed"].elements.contains(.string(id)) {}
     }
 
-    /// Returns a barrier of `barrier.list`, or null if there is none of this ID.
+    /// Returns the barrier with this ID in `barrier.list`, or null if there is none.
     func listedBarrier(_ id: String) async throws -> DataItem {
         try await call("barrier.list")["barriers"].element(where: "id", is: .string(id))
     }
 
-    /// Returns a dispatcher of `dispatcher.list`.
+    /// Returns the dispatcher with this ID in `dispatcher.list`, or null if there is none.
     func listedDispatcher(_ id: String) async throws -> DataItem {
         try await call("dispatcher.list")["dispatchers"].element(where: "id", is: .string(id))
     }

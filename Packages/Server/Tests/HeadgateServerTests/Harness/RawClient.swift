@@ -5,8 +5,8 @@ import Testing
 
 @testable import HeadgateServer
 
-/// A client's end of a connection, in plain calls that never wait. The service has the data when a call returns. The
-/// client can disconnect in every way that a process can.
+/// A client's end of a connection, with non-blocking calls. When a call returns, the kernel has the data. The client
+/// can disconnect in every way that a process can.
 final class RawClient {
     private var descriptor: Int32
     private var unsent: ArraySlice<UInt8> = []
@@ -16,7 +16,7 @@ final class RawClient {
 
     private static let atOnce = Int32(MSG_DONTWAIT | MSG_NOSIGNAL)
 
-    /// Makes a connection that the service accepts at once, on the service's own thread.
+    /// Makes a connection that the service accepts at once. Call it on the service's loop.
     init(of service: Service) throws {
         var ends: [Int32] = [0, 0]
         let result = socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0, &ends)
@@ -41,7 +41,7 @@ final class RawClient {
 
     deinit { close() }
 
-    /// Closes the connection completely.
+    /// Closes both directions of the connection.
     func close() {
         guard descriptor >= 0 else { return }
         Glibc.close(descriptor)
@@ -55,7 +55,7 @@ final class RawClient {
 
     // MARK: Sending
 
-    /// Sends a text again and again, as long as the socket takes it.
+    /// Sends a text repeatedly until the socket's buffer is full.
     func fill(with text: String) {
         while true {
             if unsent.isEmpty { unsent = Array(text.utf8)[...] }
@@ -65,12 +65,12 @@ final class RawClient {
         }
     }
 
-    /// Sends a text, which must fit into the socket.
+    /// Sends a text, which must fit into the socket's buffer.
     func send(_ text: String) {
         #expect(offer(Array(text.utf8)[...]) == text.utf8.count)
     }
 
-    /// Sends a line if the socket has room for it. A short line is sent whole or not at all.
+    /// Sends a line if the socket's buffer has room. A short line is sent completely or not at all.
     /// - Returns: true if the line was sent.
     func offer(line: String) -> Bool {
         offer(Array((line + "\n").utf8)[...]) > 0
@@ -82,12 +82,12 @@ final class RawClient {
 
     // MARK: Receiving
 
-    /// Returns the number of lines that have arrived. A batch's answers are one line.
+    /// Takes all lines that have arrived, and returns their number. The answers to a batch are one line.
     func takeLines() -> Int {
         lines().count
     }
 
-    /// Returns the lines that have arrived.
+    /// Takes and returns the lines that have arrived.
     func lines() -> [[UInt8]] {
         receive()
         var lines: [[UInt8]] = []
@@ -108,7 +108,7 @@ final class RawClient {
         }
     }
 
-    /// Returns the messages that have arrived, those of batches one by one.
+    /// Takes and returns the messages that have arrived. The messages of a batch are separate elements.
     func messages() throws -> [DataItem] {
         try lines().flatMap { line in
             let message = try DataItem(parsing: line)
@@ -119,7 +119,7 @@ final class RawClient {
 }
 
 extension ServiceStage {
-    /// Waits until the service is as required.
+    /// Waits until the service satisfies a condition.
     nonisolated func until(_ isSo: @Sendable (Service) throws -> Bool) async throws {
         while try await !inspect(isSo) { try await Task.sleep(for: .milliseconds(1)) }
     }

@@ -2,8 +2,8 @@ import HeadgateData
 import HeadgateWire
 
 extension Schema {
-    /// Returns the fault of a value with its path, or nil if the value fits the schema. An undeclared member is a
-    /// fault, too, because the document must describe everything that is sent.
+    /// Returns a description of the first fault of a value, with its path, or nil if the value fits the schema. An
+    /// undeclared member is a fault, because the OpenRPC document must describe every member that is sent.
     func problem(about value: DataItem) -> String? {
         switch (self, value) {
         case (.any, _), (.null, .null), (.bool, .bool), (.number, .number): nil
@@ -37,7 +37,7 @@ extension Schema {
         return object.keys.first { !names.contains($0) }.map { "\($0) is not declared" }
     }
 
-    /// Returns nil if one of several schemas fits.
+    /// Joins the faults of alternative schemas. Returns nil if one of the schemas fits.
     private static func problem(_ problems: [String?]) -> String? {
         problems.contains(nil) ? nil : problems.compactMap(\.self).joined(separator: "; or ")
     }

@@ -1,10 +1,10 @@
-// All random tests here take their chance from seeds.
+// All random tests of this target use `SeededRandom`, so that every failure can be reproduced.
 @_exported import HeadgateSeeds
 
 typealias SeededGenerator = SeededRandom
 
 extension SeededRandom {
-    /// For tests that number their runs themselves.
+    /// Creates a generator from a number. For tests that number their runs themselves.
     init(seed: UInt64) {
         self.init(seed: Seed(seed))
     }

@@ -6,7 +6,7 @@ import HeadgateTransport
 
 @testable import HeadgateServer
 
-/// A complete service in a folder of its own, on a real loop, with clients over its real socket.
+/// A complete service in a temporary folder, on a real event loop, with clients over a real socket.
 ///
 ///     try await ServiceStage.run { stage in
 ///         let client = try await stage.client("shop/2.1")
@@ -17,18 +17,18 @@ actor ServiceStage {
     private nonisolated let loop: EventLoop
     private nonisolated let clientLoop: EventLoop
     private var service: Service?
-    /// The scheduler if time stands still, or nil.
+    /// The manual scheduler, or nil if time passes by itself.
     private var stillScheduler: StillScheduler?
 
     nonisolated var unownedExecutor: UnownedSerialExecutor {
         loop.asUnownedSerialExecutor()
     }
 
-    /// The default settings: two dispatchers of kind `file`, and a store in memory. Batches that are left do not delay
-    /// a test's end.
+    /// The default settings: two dispatchers of kind `file`, and a store in memory. Pending batches do not delay the
+    /// end of a test.
     static let defaultSettings: DataObject = [
         "durability": "memory", "shutdown_timeout_ms": 0,
-        // A slow reader in a test may take as long as a busy machine needs.
+        // On a busy machine a test's client may read slowly, and must not be disconnected for it.
         "limits": ["slow_reader_timeout_ms": 3_600_000],
         "dispatchers": [
             "archive": ["kind": "file", "path": "archive.ndjson"],
@@ -36,14 +36,14 @@ actor ServiceStage {
         ],
     ]
 
-    /// Adds a program's parts to a configuration.
+    /// A function that adds an embedding program's parts (barriers, collectors, kinds) to a configuration.
     typealias Adding = @Sendable (inout ServerConfiguration) -> Void
 
-    /// Runs `body` with a service that listens, and stops the service in an orderly way.
+    /// Runs `body` with a service that listens on its socket. Then stops the service in an orderly way.
     /// - Parameters:
     ///   - settings: settings that are merged into ``defaultSettings`` and written to the file `headgate.json`.
     ///   - timeStands: true if time passes only by ``advance(by:)``.
-    ///   - adding: adds a program's parts to the configuration.
+    ///   - adding: adds an embedding program's parts to the configuration.
     static func run(
         _ settings: DataObject = [:], timeStands: Bool = false, adding: Adding = { _ in },
         _ body: (ServiceStage) async throws -> Void
@@ -67,7 +67,7 @@ actor ServiceStage {
 
     nonisolated var socket: String { folder("headgate.sock") }
 
-    /// Returns a connected client. With a name like `shop/2.1` the client says hello first.
+    /// Connects a client. With a name like `shop/2.1` the client then calls `hello`.
     nonisolated func client(_ name: String? = nil) async throws -> LineClient {
         let client = LineClient(on: clientLoop)
         try await client.connect(to: socket)
@@ -85,10 +85,10 @@ actor ServiceStage {
         return try body(service)
     }
 
-    /// Lets time pass if it stands still otherwise. Everything that becomes due is done before this returns, except
-    /// work in later turns.
+    /// Advances a manual clock. All work that becomes due is done before this function returns, except work in later
+    /// turns of the loop.
     func advance(by duration: Duration) throws {
-        guard let stillScheduler else { throw Missing(what: "a clock that stands still") }
+        guard let stillScheduler else { throw Missing(what: "a manual clock") }
         stillScheduler.advance(by: duration)
     }
 
@@ -113,7 +113,7 @@ actor ServiceStage {
             guard let service else { return continuation.resume() }
             service.stop { _ in continuation.resume() }
         }
-        // A program may release a stopped server before its loop has ended.
+        // Checks that a stopped service may be released before its loop has ended.
         service = nil
         stillScheduler = nil
         for loop in [loop, clientLoop] {
@@ -123,27 +123,27 @@ actor ServiceStage {
     }
 }
 
-/// The error that something that a test needs is missing.
+/// The error that a prerequisite of a test is missing.
 struct Missing: Error {
     var what: String
 }
 
 extension ServiceStage {
-    /// Flushes, and returns the lines that a dispatcher of kind `file` has written then.
+    /// Flushes all dispatchers. Returns the lines in the file of a dispatcher.
     nonisolated func lines(of dispatcher: String, after client: LineClient) async throws -> [String] {
         try await client.call("flush", ["wait": true])
         guard let bytes = FileManager.default.contents(atPath: folder("data/\(dispatcher).ndjson")) else { return [] }
         return String(decoding: bytes, as: UTF8.self).split(separator: "\n").map(String.init)
     }
 
-    /// Flushes, and returns the events that a dispatcher of kind `file` has written then.
+    /// Flushes all dispatchers. Returns the events in the file of a dispatcher.
     nonisolated func events(of dispatcher: String, after client: LineClient) async throws -> [DataItem] {
         try await lines(of: dispatcher, after: client).map { try DataItem(parsing: Array($0.utf8)) }
     }
 }
 
-/// A scheduler on a real loop whose time stands still until the test moves it. Messages come and go, and no timer fires
-/// before the test says so, however slow the machine is.
+/// A scheduler on a real event loop with a manual clock. The loop handles I/O as usual, but no timer fires before the
+/// test advances the clock, however slow the machine is.
 final class StillScheduler: LoopScheduler {
     private let clock: ManualScheduler
 
@@ -155,12 +155,12 @@ final class StillScheduler: LoopScheduler {
     override var now: Instant { clock.now }
     override var wall: Timestamp { clock.wall }
 
-    /// Work that is already due runs on the loop, in a turn of its own.
+    /// Schedules work. Work that is already due runs on the loop, in a turn of its own.
     override func schedule(at deadline: Instant, _ work: @escaping () -> Void) -> any Disposable {
         deadline <= now ? super.schedule(at: super.now, work) : clock.schedule(at: deadline, work)
     }
 
-    /// Moves the clocks, and does all work that is due by then.
+    /// Advances the monotonic and the wall clock, and does all work that becomes due.
     func advance(by duration: Duration) {
         clock.advance(by: duration)
     }

@@ -1,9 +1,9 @@
 import Foundation
 
-/// Imitates a program that this process is starting. Between fork and exec the program has copies of all open files
-/// with their locks, and keeps them when this process closes its own.
+/// Imitates a child process between fork and exec: it has copies of all open file descriptors, with their locks, and
+/// keeps them when this process closes its own.
 final class StartingProgram {
-    /// The copies of a file's descriptors.
+    /// Duplicates of all descriptors of the file that this process has open.
     let descriptors: [Int32]
 
     init(has path: String) {

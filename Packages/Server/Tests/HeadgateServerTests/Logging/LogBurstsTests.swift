@@ -5,14 +5,14 @@ import Testing
 
 @testable import HeadgateServer
 
-@Suite("Bursts of lines") struct LogBurstsTests {
+@Suite("Bursts of log lines") struct LogBurstsTests {
     private func second(_ number: Double) -> Instant { Instant(nanoseconds: Int64(number * 1_000_000_000)) }
 
     private func refused(_ events: Int, _ reason: String = "queue_full") -> LogLine {
         LogLine(.eventsRefused, ["events": .number(DataNumber(events)), "reason": .string(reason)])
     }
 
-    /// Returns a Boolean value for each line: true if it is logged at once. All lines come at one moment.
+    /// Adds lines at one moment. Returns for each line true if it is logged at once.
     private func take(_ lines: [LogLine], at moment: Double, in bursts: inout LogBursts) -> [Bool] {
         lines.map { bursts.take($0, at: second(moment)) }
     }
@@ -44,7 +44,8 @@ import Testing
         #expect(last == [true])
     }
 
-    @Test("O4: lines about another subject are not part of a burst; another cause of the same subject is")
+    @Test(
+        "O4: a burst has the lines about one subject, also those with another cause; other subjects are logged at once")
     func others() {
         var bursts = LogBursts()
         let failures = ["a", "b"].map { LogLine(.barrierFailed, ["barrier": "x", "cause": .string($0)]) }
@@ -53,7 +54,7 @@ import Testing
         #expect(bursts.end().map(\.text) == ["barrier x: b"])
     }
 
-    @Test("O4: with too many bursts at once lines are logged one by one, and no memory is kept")
+    @Test("O4: beyond the most bursts at once, lines are logged one by one and take no memory")
     func bounded() {
         var bursts = LogBursts()
         let many = take((0..<LogBursts.most).map { refused(1, "\($0)") }, at: 0, in: &bursts)
@@ -65,7 +66,7 @@ import Testing
     }
 
     @Test(
-        "O4: random lines are all logged, each event once, none later than 10 s, and in few lines",
+        "O4: of random lines, each event is logged once, at most 10 s later, and in few lines",
         arguments: Seeds.first(20))
     func model(_ seed: Seed) {
         var chance = SeededRandom(seed: seed)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import HeadgateServer
 
-@Suite("Lines of the log") struct LogLineTests {
+@Suite("Log lines") struct LogLineTests {
     private let died = LogLine(
         .eventsDeadLettered,
         ["dispatcher": "collect", "events": 1, "reason": "refused_status", "cause": "HTTP 400\nforged", "id": "e1"])
@@ -21,7 +21,7 @@ import Testing
                 == "headgated: the settings were read again; changed: nothing")
     }
 
-    @Test("O4: characters that steer a terminal are escaped in both formats")
+    @Test("O4: characters that control a terminal are escaped in both formats")
     func escaped() throws {
         let line = LogLine(
             .eventsDeadLettered,

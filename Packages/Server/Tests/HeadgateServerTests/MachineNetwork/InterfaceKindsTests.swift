@@ -13,7 +13,8 @@ import Testing
         sysfs = try ScratchFolder()
     }
 
-    /// - Parameter type: the hardware type of `<linux/if_arp.h>`.
+    /// Makes the files of an interface.
+    /// - Parameter type: the hardware type of `<linux/if_arp.h>`, or nil for no `type` file.
     private func make(_ name: String, type: Int32?, uevent: String = "", folders: [String] = []) throws {
         for folder in ["\(name)"] + folders.map({ "\(name)/\($0)" }) {
             try FileManager.default.createDirectory(atPath: sysfs(folder), withIntermediateDirectories: true)
@@ -67,7 +68,7 @@ import Testing
         #expect(kind("absent0", ["absent*": .wifi]) == .wifi)
     }
 
-    @Test("B21: an exact name wins, then the longest prefix, and the star may stand for nothing")
+    @Test("B21: an exact name wins, then the longest prefix, and a star may match the empty string")
     func patterns() throws {
         let overrides: [String: ConnectionKind] = [
             "*": .other, "ww*": .ethernet, "wwan*": .cellular, "wwan7": .wifi, "wwan": .other,
@@ -80,7 +81,7 @@ import Testing
         #expect(kind("tun0", ["tun0*": .wifi]) == .wifi)
     }
 
-    @Test("B21: the real sysfs has the kind of loopback")
+    @Test("B21: loopback in the machine's own sysfs has the kind other")
     func realSysfs() {
         #expect(InterfaceKinds().kind(of: "lo") == .other)
     }

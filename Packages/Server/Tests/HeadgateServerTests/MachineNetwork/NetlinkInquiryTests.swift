@@ -33,7 +33,7 @@ import Testing
         #expect(inquiry.isComplete)
     }
 
-    @Test("B21: a list that was interrupted is requested again when it is at its end")
+    @Test("B21: an interrupted list is requested again after its end")
     func interrupted() throws {
         var inquiry = NetlinkInquiry()
         inquiry.want(.links)

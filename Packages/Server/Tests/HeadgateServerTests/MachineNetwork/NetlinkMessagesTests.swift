@@ -64,7 +64,7 @@ import Testing
         #expect(facts(Int(RTM_DELADDR), NetlinkBytes.address(3, host6, scope: scope)) == [])
     }
 
-    @Test("B20: an address with a peer is known by its own")
+    @Test("B20: for an address with a peer, the local address is reported")
     func peer() {
         let body = NetlinkBytes.address(3, [10, 0, 0, 1], more: NetlinkBytes.attribute(IFA_LOCAL, host))
         let address = NetworkAddress(family: UInt8(AF_INET), bytes: host, prefixLength: 24)
@@ -72,7 +72,7 @@ import Testing
     }
 
     @Test(
-        "B20: an address of IPv6 counts once it is known to be the only one of its kind",
+        "B20: an IPv6 address counts after duplicate address detection, or during it if the address is optimistic",
         arguments: [
             (IFA_F_PERMANENT, true), (IFA_F_TENTATIVE, false), (IFA_F_DADFAILED, false),
             (IFA_F_TENTATIVE | IFA_F_OPTIMISTIC, true), (IFA_F_DADFAILED | IFA_F_OPTIMISTIC, false),
@@ -104,14 +104,15 @@ import Testing
         #expect(facts(Int(RTM_DELROUTE), body) == [.defaultRoutesChanged])
     }
 
-    @Test("B21: a default route over several next hops is one over each of their interfaces")
+    @Test("B21: a default route over several next hops is reported as one route for each interface")
     func multipath() {
         let body = NetlinkBytes.route(NetlinkBytes.hops([4, 5]))
         #expect(facts(Int(RTM_NEWROUTE), body) == [route(4), route(5)])
         #expect(facts(Int(RTM_DELROUTE), body) == [.defaultRoutesChanged])
     }
 
-    @Test("B21: a table whose number needs more than a byte is reported, too")
+    @Test(
+        "B21: a default route in another table than the main one is reported, also if the table's number is above 255")
     func tables() {
         let short = NetlinkBytes.route(NetlinkBytes.over(4), table: 7)
         #expect(facts(Int(RTM_NEWROUTE), short) == [route(4, isMain: false)])
@@ -119,7 +120,7 @@ import Testing
         #expect(facts(Int(RTM_NEWROUTE), NetlinkBytes.route(long, table: 252)) == [route(4, isMain: false)])
     }
 
-    @Test("B21: a default route that replaces another says that one is gone")
+    @Test("B21: a default route that replaces another also reports that default routes changed")
     func replaced() {
         let body = NetlinkBytes.route(NetlinkBytes.over(4))
         let reported = facts(Int(RTM_NEWROUTE), flags: NLM_F_REPLACE, body)
@@ -139,7 +140,7 @@ import Testing
         }
     }
 
-    @Test("B21: flags of an attribute's type do not change its meaning", arguments: [0x8000, 0x4000, 0xC000])
+    @Test("B21: the flag bits in the type of an attribute are ignored", arguments: [0x8000, 0x4000, 0xC000])
     func markedAttributes(mark: Int) {
         let hop = NetlinkBytes.attribute(Int(RTA_OIF.rawValue) | mark, 4)
         let metric = NetlinkBytes.attribute(Int(RTA_PRIORITY.rawValue) | mark, 600)
@@ -152,7 +153,7 @@ import Testing
         #expect(facts(Int(RTM_NEWADDR), body) == [.address(index: 3, address)])
     }
 
-    @Test("B21: the other bits of an attribute's type are its kind", arguments: 5..<14)
+    @Test("B21: an attribute whose type differs in any other bit is another attribute", arguments: 5..<14)
     func otherAttributes(bit: Int) {
         let other = NetlinkBytes.attribute(Int(RTA_OIF.rawValue) | 1 << bit, 4)
         #expect(facts(Int(RTM_NEWROUTE), NetlinkBytes.route(other)) == [])
@@ -194,7 +195,7 @@ import Testing
 
 /// Tests bytes that no kernel should send.
 @Suite struct NetlinkGarbageTests {
-    @Test("B21: a datagram that ends within a message is reported as truncated, and the earlier messages count")
+    @Test("B21: a datagram that ends within a message is reported as garbled, and the earlier messages count")
     func truncated() {
         let whole = NetlinkBytes.message(Int(RTM_DELLINK), NetlinkBytes.link(1, name: "x"))
         let cut = NetlinkBytes.message(Int(RTM_NEWLINK), NetlinkBytes.link(2, name: "wlan0"))
@@ -204,7 +205,9 @@ import Testing
         #expect(read([]) == [])
     }
 
-    @Test("B21: a message is at least as long as a header, and within the datagram", arguments: [0, 15, 61, .max])
+    @Test(
+        "B21: a message that is shorter than its header, or longer than the datagram, is reported as garbled",
+        arguments: [0, 15, 61, .max])
     func lyingLength(length: UInt32) {
         var bytes = NetlinkBytes.message(Int(RTM_NEWLINK), NetlinkBytes.link(2, name: "wlan0"))
         #expect(bytes.count < 61)
@@ -222,7 +225,7 @@ import Testing
         }
     }
 
-    @Test("B21: an attribute that lies about its length ends the attributes", arguments: [0, 3, 200, .max])
+    @Test("B21: an attribute with an impossible length ends the attributes", arguments: [0, 3, 200, .max])
     func lyingAttribute(length: UInt16) {
         let lie = NetlinkBytes.bytes(rtattr(rta_len: length, rta_type: UInt16(IFLA_MTU)))
         let name = NetlinkBytes.attribute(IFLA_IFNAME, [UInt8(ascii: "x")])
@@ -231,7 +234,7 @@ import Testing
         #expect(read(NetlinkBytes.message(Int(RTM_NEWLINK), info + name + lie)).count == 1)
     }
 
-    @Test("B21: a next hop that lies about its length ends the next hops", arguments: [0, 7])
+    @Test("B21: a next hop with an impossible length ends the next hops", arguments: [0, 7])
     func lyingHop(length: UInt16) {
         var bytes = NetlinkBytes.hops([4, 5])
         let second = 4 + (bytes.count - 4) / 2

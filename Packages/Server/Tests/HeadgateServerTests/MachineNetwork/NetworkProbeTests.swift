@@ -8,7 +8,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5)))
 struct NetworkProbeTests {
     @Test(
-        "B21: any HTTP answer counts",
+        "B21: any HTTP answer counts as a connection",
         arguments: ["200 OK", "204 No Content", "301 Moved", "404 Not Found", "503 Busy"])
     func anyAnswer(line: String) async throws {
         let server = try ScriptedServer { _ in .status(line) }
@@ -21,7 +21,7 @@ struct NetworkProbeTests {
         }
     }
 
-    @Test("B21: the probe asks every interval until the first answer")
+    @Test("B21: the probe sends a request every interval until the first answer")
     func everyInterval() async throws {
         let left = Guarded(2)
         let server = try ScriptedServer { _ in
@@ -60,7 +60,7 @@ struct NetworkProbeTests {
         }
     }
 
-    @Test("B21: while the kernel says that there is a connection, nothing is asked", arguments: ConnectionKind.allCases)
+    @Test("B21: while the kernel reports a connection, the probe sends no request", arguments: ConnectionKind.allCases)
     func connected(kind: ConnectionKind) async throws {
         let server = try ScriptedServer { _ in .ok }
         try await ProbeStage.run(server) { stage in
@@ -75,7 +75,7 @@ struct NetworkProbeTests {
         }
     }
 
-    @Test("B21: the next netlink event takes the finding back, and the next check keeps the interval")
+    @Test("B21: the next netlink event revokes the probe's result, and the next request keeps the interval")
     func takenBack() async throws {
         let server = try ScriptedServer { _ in .ok }
         try await ProbeStage.run(server) { stage in
@@ -100,7 +100,7 @@ struct NetworkProbeTests {
         }
     }
 
-    @Test("B21: many netlink events cause as many checks as one")
+    @Test("B21: many netlink events cause as many requests as one")
     func manyEvents() async throws {
         let server = try ScriptedServer { _ in .last("") }
         try await ProbeStage.run(server) { stage in
@@ -115,7 +115,7 @@ struct NetworkProbeTests {
         }
     }
 
-    @Test("B21: a connection that the kernel reports ends the checks, current and future ones")
+    @Test("B21: a connection that the kernel reports cancels the current request and the next one")
     func connectionEndsChecks() async throws {
         let isFirst = Guarded(true)
         let requested = Rendezvous(of: 2)
@@ -147,7 +147,7 @@ struct NetworkProbeTests {
         }
     }
 
-    @Test("B21: a monitor that ends also ends its checks")
+    @Test("B21: a monitor that ends cancels the next request")
     func gone() async throws {
         let server = try ScriptedServer { _ in .last("") }
         try await ProbeStage.run(server) { stage in

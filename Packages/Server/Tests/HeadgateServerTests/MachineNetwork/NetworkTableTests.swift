@@ -66,7 +66,7 @@ import Testing
         #expect(table.state == .connected(.ethernet))
     }
 
-    @Test("B20: an interface that disappears takes its addresses along")
+    @Test("B20: an interface that disappears loses its addresses")
     func linkGone() {
         var table = NetworkTable([.ethernet(2), .address(2)])
         table.take(.linkGone(index: 2))
@@ -93,7 +93,7 @@ import Testing
         #expect(table.state == .disconnected)
     }
 
-    @Test("B20: with require_default_route, a default route of a policy's table is enough")
+    @Test("B20: with require_default_route, a default route in a policy routing table is enough")
     func policyRoute() {
         let table = NetworkTable(requiresDefaultRoute: true, [.ethernet(2), .address(2), .route(2, isMain: false)])
         #expect(table.state == .connected(.ethernet))
@@ -112,19 +112,20 @@ import Testing
         #expect(table.state == .connected(.wifi))
     }
 
-    @Test("B21: the interface with the default route says the kind")
+    @Test("B21: the interface with the default route decides the kind of the connection")
     func byRoute() {
         #expect(NetworkTable(both + [.route(3)]).state == .connected(.wifi))
     }
 
     @Test(
-        "B21: of two default routes the one with the lower metric says the kind", arguments: [(100, 600), (600, 100)])
+        "B21: of two default routes the one with the lower metric decides the kind",
+        arguments: [(100, 600), (600, 100)])
     func byMetric(ethernet: UInt32, wifi: UInt32) {
         let table = NetworkTable(both + [.route(2, metric: ethernet), .route(3, metric: wifi)])
         #expect(table.state == .connected(ethernet < wifi ? .ethernet : .wifi))
     }
 
-    @Test("B21: a default route over an interface without carrier does not say the kind")
+    @Test("B21: a default route over an interface without carrier does not decide the kind")
     func deadRoute() {
         var table = NetworkTable(both + [.route(2, metric: 100), .route(3, metric: 600)])
         table.take(.ethernet(2, hasCarrier: false))
@@ -137,7 +138,7 @@ import Testing
         #expect(table.state == .connected(.wifi))
     }
 
-    @Test("B21: an interface that changes its kind, for example by a new name, changes that of the connection")
+    @Test("B21: an interface that changes its kind, for example by a new name, changes the connection's kind")
     func kindChanges() {
         var table = NetworkTable([.ethernet(2), .address(2)])
         table.take(.wifi(2))
@@ -150,7 +151,7 @@ import Testing
     private static let known: [NetworkFact] = [.ethernet(2), .address(2), .route(2)]
 
     @Test(
-        "B21: the kernel may have dropped routes without a word",
+        "B21: after a change with which the kernel may drop routes without a message, the routes are in doubt",
         arguments: [.ethernet(2, isUp: false), .linkGone(index: 2), .noAddress(2), .defaultRoutesChanged]
             as [NetworkFact])
     func doubts(fact: NetworkFact) {
@@ -174,7 +175,7 @@ import Testing
         #expect(!table.doubtsRoutes)
     }
 
-    @Test("B21: without a known default route, none can have gone")
+    @Test("B21: without a known default route, no routes are in doubt")
     func nothingToDoubt() {
         var table = NetworkTable([.ethernet(2), .address(2)])
         table.take(.linkGone(index: 2))

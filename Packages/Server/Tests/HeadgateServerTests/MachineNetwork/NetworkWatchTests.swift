@@ -7,10 +7,10 @@ import Testing
 
 @testable import HeadgateServer
 
-/// Tests the watch on this machine's own network, whatever it is.
-@Suite(.enabled(if: NetlinkSocket() != nil, "the kernel does not tell of the network here"), .timeLimit(.minutes(5)))
+/// Tests ``NetworkWatch`` on this machine's own network.
+@Suite(.enabled(if: NetlinkSocket() != nil, "the kernel does not report the network here"), .timeLimit(.minutes(5)))
 struct NetworkWatchTests {
-    @Test("B21: the state is known as soon as it is watched, so that a start blocks no event for it")
+    @Test("B21: a new watch knows the state at once, so that a start blocks no event")
     func knownAtOnce() async throws {
         let stage = try WatchStage()
         let states = await stage.watch(requiresDefaultRoute: false, kinds: InterfaceKinds())
@@ -19,7 +19,7 @@ struct NetworkWatchTests {
         await stage.end()
     }
 
-    @Test("B20: a machine with a default route is connected, also without an inquiry")
+    @Test("B20: with require_default_route, the state is the same as without or disconnected")
     func routedIsConnected() async throws {
         let stage = try WatchStage()
         let routed = await stage.watch(requiresDefaultRoute: true, kinds: InterfaceKinds(overrides: ["*": .wifi]))
@@ -47,7 +47,7 @@ struct NetworkWatchTests {
     }
 
     @Test(
-        "B21: after an overrun all lists are requested, however much was left to read, up to the bound of a turn",
+        "B21: after an overrun all lists are requested again, however many datagrams are left to read",
         arguments: (-3...3).map { NetworkWatch.mostReads + $0 } + [0, 1, 3 * NetworkWatch.mostReads - 1])
     func overrun(datagrams: Int) async throws {
         let stage = try WatchStage()
@@ -60,8 +60,8 @@ struct NetworkWatchTests {
     }
 }
 
-/// A kernel without interfaces, which answers each request at once, and reports what the test says.
-// Unchecked: it lives on its stage's loop.
+/// The socket of a kernel without interfaces. The kernel answers each request at once.
+// Unchecked: it is used on its stage's loop only.
 private final class ScriptedNetlink: NetlinkReading, @unchecked Sendable {
     let descriptor: Int32
     private let bell: Int32
@@ -82,7 +82,7 @@ private final class ScriptedNetlink: NetlinkReading, @unchecked Sendable {
         datagram.deallocate()
     }
 
-    /// Reports an overrun, and then this many facts that change nothing.
+    /// Reports an overrun, and then this many messages that change nothing.
     func overrun(then datagrams: Int) {
         waiting = [nil] + Array(repeating: NetlinkBytes.message(Int(NLMSG_NOOP)), count: datagrams)
         write(bell, "x", 1)
@@ -94,7 +94,7 @@ private final class ScriptedNetlink: NetlinkReading, @unchecked Sendable {
         return true
     }
 
-    /// Reads a datagram. The descriptor is readable only until the first read, like that of an empty socket.
+    /// Reads a datagram. The first read makes the descriptor unreadable, as if the socket were empty.
     func read() -> NetlinkRead {
         var byte: UInt8 = 0
         Glibc.read(descriptor, &byte, 1)
@@ -105,7 +105,7 @@ private final class ScriptedNetlink: NetlinkReading, @unchecked Sendable {
     }
 }
 
-/// A loop for a watch.
+/// An event loop, and the watch on it.
 private actor WatchStage {
     private nonisolated let loop: EventLoop
     private var watch: NetworkWatch?

@@ -4,15 +4,15 @@ import Testing
 @testable import HeadgateCore
 @testable import HeadgateServer
 
-@Suite("Statuses of applications", .timeLimit(.minutes(5)))
+@Suite("application.status", .timeLimit(.minutes(5)))
 struct ApplicationStatusTests {
-    /// Settings that hold every event until a flush.
+    /// Settings with a barrier that holds events until 25 are pending, or until a flush.
     private static let batching: DataObject = [
         "barriers": ["BatchingBarrier": ["barrier_id": "BatchingBarrier", "configuration": ["batch_size": 25]]]
     ]
 
     @Test(
-        "F5: a client whose status changes begins a flush",
+        "F5: a change of a client's application status starts a flush",
         arguments: ["background", "foreground", "exiting", "backgrounded", "foregrounded", "initialized"])
     func flushes(_ status: String) async throws {
         try await ServiceStage.run(Self.batching) { stage in
@@ -26,7 +26,9 @@ struct ApplicationStatusTests {
         }
     }
 
-    @Test("F5: but not if `flush_on` excludes it", arguments: ["background", "foreground", "exiting"])
+    @Test(
+        "F5: a change to a status that `flush_on` excludes starts no flush",
+        arguments: ["background", "foreground", "exiting"])
     func switchedOff(_ status: String) async throws {
         var settings = Self.batching
         settings["flush_on"] = .object([status: false])
@@ -40,7 +42,7 @@ struct ApplicationStatusTests {
         }
     }
 
-    @Test("F5: the same status again is not a change")
+    @Test("F5: reporting the same status again starts no flush")
     func unchanged() async throws {
         try await ServiceStage.run(Self.batching) { stage in
             let client = try await stage.client()
@@ -53,7 +55,7 @@ struct ApplicationStatusTests {
     }
 
     @Test(
-        "F5: a client that changes its status all the time has one flush a dispatcher, which covers all and has no timeout"
+        "F5: 50 changes of status cause one flush for each dispatcher, which covers all events and has no timeout"
     )
     func restless() async throws {
         try await ServiceStage.run { stage in
@@ -84,7 +86,7 @@ struct ApplicationStatusTests {
         }
     }
 
-    @Test("F5: an unknown status is wrong params")
+    @Test("F5: an unknown status is refused as invalid params")
     func unknown() async throws {
         try await ServiceStage.run { stage in
             let client = try await stage.client()

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("client.list", .timeLimit(.minutes(5)))
 struct ClientListTests {
-    @Test("O3: each client has its own counters, without those of others")
+    @Test("O3: client.list shows the counters of each client")
     func counts() async throws {
         let limits: DataObject = ["max_bytes": 100_000]
         try await ServiceStage.run(["store": .object(limits)]) { stage in
@@ -29,11 +29,11 @@ struct ClientListTests {
             #expect(entry["unanswered"] == 0 && entry["stopped"] == .null)
             let own = entries[1]
             #expect(own["client"] == .null && own["received"] == 0 && own["failed"] == 0)
-            #expect(own["unanswered"] == 1, "its question is being worked on")
+            #expect(own["unanswered"] == 1, "the request client.list itself is not answered yet")
         }
     }
 
-    @Test("O3, X2: a client that is not read is shown with the reason and the time, until it is read again")
+    @Test("O3, X2: a client whose requests the daemon does not read is listed with the reason and the duration")
     func stopped() async throws {
         try await ServiceStage.run(["limits": ["max_unanswered": 2]], timeStands: true) { stage in
             let other = try await stage.client()
@@ -55,7 +55,7 @@ struct ClientListTests {
         }
     }
 
-    @Test("O3, X2: the reason is the present one, and the time is that of the last read")
+    @Test("O3, X2: the reason is the present one, and the duration counts from the last read")
     func fresh() async throws {
         let limits: DataObject = ["max_unanswered": 2, "max_unanswered_bytes": 2_000]
         try await ServiceStage.run(["limits": .object(limits)], timeStands: true) { stage in
@@ -87,7 +87,7 @@ struct ClientListTests {
         try await other.call("client.list")["clients"].elements[1]["stopped"]
     }
 
-    @Test("O3, X2: a client that does not read its answers is marked as such until it has")
+    @Test("O3, X2: a client that does not read its answers has the reason `unread_answers` until it has read them")
     func unread() async throws {
         try await ServiceStage.run(["limits": ["max_output_bytes": 50_000]]) { stage in
             let other = try await stage.client()
@@ -106,7 +106,7 @@ struct ClientListTests {
         }
     }
 
-    @Test("O3, X2: a session that waits for the store has that as its reason, until there is room")
+    @Test("O3, X2: a session that waits for the store has the reason `storing` until there is room")
     func storing() async throws {
         let adding: ServiceStage.Adding = { configuration in
             configuration.makeStore = { scheduler in
@@ -124,7 +124,7 @@ struct ClientListTests {
             while try await !stage.inspect({ $0.sessions.all.contains { $0.stop?.reason == .storing } }) {
                 client.fill(with: event + "\n")
             }
-            // An operator's calls are answered meanwhile. An event of the same session waits for the store.
+            // Meanwhile the daemon answers an operator's calls; an event of the operator's session waits for the store.
             let operating = try await stage.client()
             let entries = try await operating.call("client.list")["clients"].elements
             #expect(entries[1]["stopped"]["reason"] == "storing")
@@ -144,7 +144,7 @@ struct ClientListTests {
     }
 
     @Test(
-        "O3: each message counts as failed that was refused or could not be read, answered or not",
+        "O3: a message that is refused or invalid counts as failed, even if it gets no answer",
         arguments: [
             ("no JSON", 1), ("[]", 1), (String(repeating: "x", count: 12_000), 1),
             (#"{"jsonrpc":"2.0","method":"nothing.of.that.name"}"#, 1),
@@ -170,7 +170,7 @@ struct ClientListTests {
         }
     }
 
-    @Test("O3: each request that the store could not do counts as failed")
+    @Test("O3: a request that fails with an error of the store counts as failed")
     func failedByStore() async throws {
         let adding: ServiceStage.Adding = { $0.makeStore = { FaultyStore(scheduler: $0) } }
         try await ServiceStage.run(adding: adding) { stage in
@@ -191,7 +191,7 @@ struct ClientListTests {
         }
     }
 
-    @Test("X2: each full part of an account has its word")
+    @Test("X2: each limit of the account has a word as its reason")
     func words() {
         func word(_ change: (inout SessionAccount) -> Void) -> SessionMachine.Stop? {
             var account = SessionAccount()

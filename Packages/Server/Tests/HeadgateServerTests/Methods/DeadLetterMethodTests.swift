@@ -7,7 +7,7 @@ import Testing
 
 @Suite("dead_letters.list, .requeue and .purge", .timeLimit(.minutes(5)))
 struct DeadLetterMethodTests {
-    /// Stores events `event-1`… as dead letters of a dispatcher.
+    /// Stores events `event-1`, `event-2` and so on as dead letters of a dispatcher.
     private func makeDeadLetters(_ numbers: ClosedRange<SequenceNumber>, of dispatcher: String, on stage: ServiceStage)
         async throws
     {
@@ -28,7 +28,7 @@ struct DeadLetterMethodTests {
             record: AppendGroup.sample(event...event).chunk.bytes)
     }
 
-    @Test("D10, O4: dead letters that the store dropped to make room are counted")
+    @Test("D10, O4: status counts the dead letters that the store dropped to make room")
     func dropped() async throws {
         try await ServiceStage.run { stage in
             let client = try await stage.client()
@@ -37,7 +37,7 @@ struct DeadLetterMethodTests {
         }
     }
 
-    @Test("D10: dead letters are listed whole, a page at a time")
+    @Test("D10: dead letters are listed with all members, a page at a time")
     func list() async throws {
         try await ServiceStage.run { stage in
             try await makeDeadLetters(1...3, of: "collect", on: stage)
@@ -59,7 +59,7 @@ struct DeadLetterMethodTests {
         }
     }
 
-    @Test("D10: requeued ones are sent by their dispatcher, purged ones are gone")
+    @Test("D10: requeued dead letters are sent by their dispatcher, and purged ones are deleted")
     func requeueAndPurge() async throws {
         try await ServiceStage.run { stage in
             try await makeDeadLetters(1...3, of: "collect", on: stage)
@@ -76,7 +76,7 @@ struct DeadLetterMethodTests {
     }
 
     @Test(
-        "A wrong parameter is reported with its path, an unknown dispatcher is not_found",
+        "An invalid parameter is reported with its path, an unknown dispatcher as not_found",
         arguments: [
             ("dead_letters.list", ["limit": 0], "limit"), ("dead_letters.list", ["limit": 1_001], "limit"),
             ("dead_letters.list", ["after": -1], "after"), ("dead_letters.list", ["dispatcher": 1], "dispatcher"),

@@ -4,11 +4,11 @@ import Testing
 
 @testable import HeadgateServer
 
-/// Compares the declared parameters with what the server accepts: neither the document nor a method that reads its
-/// parameters itself may promise anything else.
+/// Compares the declared parameters of each method with the values that the server accepts and refuses, because
+/// methods read their parameters separately from the declaration.
 @Suite("Declared parameters", .timeLimit(.minutes(5))) struct DeclaredParameterTests {
     @Test(
-        "A parameter is accepted at both bounds, and may be absent if declared so; in objects and arrays, too"
+        "Each parameter, also inside objects and arrays, is accepted at both bounds, and may be absent if not required"
     )
     func taken() async throws {
         try await calling { method, call in
@@ -17,20 +17,20 @@ import Testing
                 let reported = "\(method.name): \(part.path)"
                 for value in part.schema.right {
                     let refusal = try await call(method.params(with: part, being: value))
-                    // IDs of missing dispatchers fit the schema, and are refused all the same.
+                    // IDs of dispatchers that do not exist fit the schema, but are refused.
                     if part.path.hasSuffix("dispatchers[0]"), value != "archive" { continue }
-                    // A time is a number or one of several texts, so its schema takes anything.
+                    // The schema of `to` allows any value, because a time is a number or one of several texts.
                     if "\(method.name)" == "dispatcher.rewind", part.path == "to" { continue }
                     #expect(refusal?.path.map { !$0.hasPrefix(part.path) } ?? true, "\(reported): \(value)")
                 }
                 guard let isRequired = part.isRequired, part.path != "dry_run" else { continue }
                 let without = try await call(method.params(with: part, being: nil))
-                #expect(without?.path == (isRequired ? part.path : nil), "\(reported) left out")
+                #expect(without?.path == (isRequired ? part.path : nil), "\(reported) is absent")
             }
         }
     }
 
-    @Test("The wrong type of a parameter, and a value just out of its bounds, is -32602 with the path")
+    @Test("A value of a wrong type or just outside of its bounds is refused with code -32602 and the path")
     func refused() async throws {
         try await calling { method, call in
             for part in method.parts {
@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test("The default of a parameter has the parameter's own schema")
+    @Test("The default of each parameter is accepted as a value")
     func defaultValue() async throws {
         try await calling { method, call in
             for part in method.parts where "\(method.name)" != "store.erase" {
@@ -55,7 +55,7 @@ import Testing
         }
     }
 
-    /// Calls a method with params. Returns its refusal, or nil if there is none.
+    /// A function that calls a method with params. Returns the refusal, or nil if the call is not refused.
     private typealias Calling = (DataObject) async throws -> Refusal?
 
     /// Runs `body` for every method.
@@ -72,8 +72,8 @@ import Testing
         }
     }
 
-    /// Returns the refusal of a call, or nil. Wrong params are refused before any other work, so the refusal is there
-    /// when a later `ping` is answered.
+    /// Calls a method. Returns the refusal, or nil. Invalid params are refused before any other work, so a refusal has
+    /// arrived when a later `ping` is answered.
     private static func refusal(of method: Method, _ params: DataObject, by client: LineClient) async throws -> Refusal?
     {
         let id = await client.request(method.name.description, params)
@@ -84,7 +84,7 @@ import Testing
     }
 }
 
-/// A parameter, or a part of one.
+/// A parameter, or a member or element inside of one.
 private struct Part {
     let schema: Schema
     /// Nil for an element of an array, which has no name.
@@ -92,7 +92,7 @@ private struct Part {
     var defaultValue: DataItem?
     let steps: [Step]
 
-    /// The path in an error: `events[0].event`.
+    /// The path as errors write it, for example `events[0].event`.
     var path: String {
         steps.reduce("") { path, step in
             switch step {
@@ -114,7 +114,7 @@ extension Method {
         Schema.object(params).parts([])
     }
 
-    /// Returns params with all required members and this value for one part. With nil, that part is left out.
+    /// Returns params with all required members and this value for one part. If the value is nil, the part is absent.
     fileprivate func params(with part: Part, being value: DataItem?) -> DataObject {
         guard case .object(let params) = Schema.object(params).sample(part.steps[...], value) else { return [:] }
         return params
@@ -140,7 +140,7 @@ extension Schema {
         }
     }
 
-    /// Returns a value that fits the schema, except for the part that the steps lead to.
+    /// Returns a value that fits the schema, with `value` at the end of the steps, or without that part if it is nil.
     fileprivate func sample(_ steps: ArraySlice<Part.Step>, _ value: DataItem?) -> DataItem? {
         guard let step = steps.first else { return value }
         let rest = steps.dropFirst()
@@ -159,11 +159,11 @@ extension Schema {
         }
     }
 
-    /// Values that fit the schema: the usual one first, then those at its bounds.
+    /// Values that fit the schema: first a typical one, then values at the bounds.
     fileprivate var right: [DataItem] {
         switch self {
         case .any: ["archive", .null, [1]]
-        // The ID of an existing dispatcher.
+        // `archive` is the ID of an existing dispatcher.
         case .string(let least, let most): ["archive"] + Schema.texts([least, most])
         case .time: ["2026-01-02T03:04:05.678Z"]
         case .null: [.null]
@@ -181,7 +181,7 @@ extension Schema {
         }
     }
 
-    /// Values that do not fit the schema, among them those next to its bounds.
+    /// Values that do not fit the schema, including those just outside of its bounds.
     fileprivate var wrong: [DataItem] {
         switch self {
         case .any: []
@@ -203,7 +203,7 @@ extension Schema {
         .number(DataNumber(number))
     }
 
-    /// Returns texts of these sizes in bytes. Negative sizes are left out.
+    /// Returns texts of these sizes in bytes. Skips nil and negative sizes.
     private static func texts(_ counts: [Int?]) -> [DataItem] {
         counts.compactMap(\.self).filter { $0 >= 0 }.map { .string(String(repeating: "x", count: $0)) }
     }

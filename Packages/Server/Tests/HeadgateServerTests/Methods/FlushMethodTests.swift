@@ -6,12 +6,12 @@ import Testing
 @testable import HeadgateServer
 
 @Suite struct FlushMethodTests {
-    /// The timeouts in params, and the durations that they mean.
+    /// Params of `flush` and the timeouts that they request. Nil stands for no timeout.
     private static let timeouts: [(params: DataObject, lasts: Duration?)] = [
         ([:], .seconds(30)), (["timeout_ms": 5_000], .seconds(5)), (["timeout_ms": 0], nil),
     ]
 
-    @Test("F2: a flush lasts 30 s by default, and with 0 has no timeout", arguments: timeouts)
+    @Test("F2: the timeout of a flush is 30 s by default, and `timeout_ms` 0 means no timeout", arguments: timeouts)
     func timeout(params: DataObject, lasts: Duration?) async throws {
         try await ServiceStage.run(timeStands: true) { stage in
             let client = try await stage.client()
@@ -25,7 +25,7 @@ import Testing
 }
 
 @Suite("Flushes in progress", .timeLimit(.minutes(5))) struct FlushLimitTests {
-    @Test("X2: flush.list shows every flush in progress with its user, also without its client, and cancel ends it")
+    @Test("X2: flush.list shows each flush in progress with its user, even if its client is gone; flush.cancel ends it")
     func listed() async throws {
         try await ServiceStage.run { stage in
             let (client, other) = (try await stage.client(), try await stage.client())
@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    @Test("X2: a user's flushes in progress are bounded over all connections; one that ends makes room")
+    @Test("X2: the flushes in progress of a user are limited over all connections, and a flush that ends makes room")
     func limited() async throws {
         try await ServiceStage.run { stage in
             let (client, other) = (try await stage.client(), try await stage.client())

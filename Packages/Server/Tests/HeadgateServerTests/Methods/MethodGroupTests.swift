@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Groups of methods")
 struct MethodGroupTests {
-    @Test("X1: a user without grants may track, and is refused all other methods", arguments: MethodGroup.allCases)
+    @Test("X1: a user without grants may call only the methods of the group track", arguments: MethodGroup.allCases)
     func stranger(_ group: MethodGroup) {
         let peer = PeerCredentials(pid: 7, uid: 4711, gid: 4711, groups: [])
         let caller = Caller(peer, access: AccessSettings(), daemonUID: 1000)
@@ -22,13 +22,13 @@ struct MethodGroupTests {
         }
     }
 
-    /// The ways to grant a right: by user, by group, and by supplementary group.
+    /// Grants of a right: by user, by group, and by supplementary group.
     private static let grants: [AccessSettings.Grant] = [
         AccessSettings.Grant(uids: [4711]), AccessSettings.Grant(gids: [4712]), AccessSettings.Grant(gids: [4713]),
     ]
 
     @Test(
-        "X1: a grant to the user, its group or a supplementary group opens that group of methods, and only that one",
+        "X1: a grant to the user, its group or a supplementary group allows that group of methods, and no other",
         arguments: MethodGroup.allCases.filter { $0 != .track }, 0..<3)
     func granted(_ group: MethodGroup, _ index: Int) {
         var access = AccessSettings()
@@ -49,7 +49,7 @@ struct MethodGroupTests {
         }
     }
 
-    @Test("X1: root and the daemon's own user may do all", arguments: [0, 1000] as [UInt32])
+    @Test("X1: root and the daemon's own user may call all methods", arguments: [0, 1000] as [UInt32])
     func trusted(_ uid: UInt32) {
         let peer = PeerCredentials(pid: 7, uid: uid, gid: 4711, groups: [])
         for method in MethodTable.all { #expect(mayCall(method, peer, AccessSettings()), "\(method.name)") }
@@ -70,7 +70,7 @@ struct MethodGroupTests {
         }
     }
 
-    @Test("X1: settings change only by `configure`, and contents of events are read only by `read`")
+    @Test("X1: only methods of `configure` change settings, and only methods of `read` return events' contents")
     func groups() {
         func methods(_ group: MethodGroup) -> Set<String> {
             Set(MethodTable.all.filter { $0.group == group }.map(\.name.description))

@@ -5,11 +5,11 @@ import Testing
 
 @testable import HeadgateServer
 
-/// Compares the document of `rpc.discover` with the methods.
+/// Compares the OpenRPC document that `rpc.discover` returns with the declared methods.
 @Suite struct OpenRPCDocumentTests {
     private let document = DataItem.object(OpenRPCDocument.document)
 
-    @Test("Every method is described, once, and so is all that the server sends; two schemas never share a name")
+    @Test("The document describes each method and each message of the server once; names of schemas are unique")
     func methods() {
         let messages = MethodTable.messages
         let names = MethodTable.all.map(\.name.description) + messages.map(\.name.description)
@@ -19,30 +19,30 @@ import Testing
         let results = MethodTable.all.map(\.result) + messages.compactMap(\.result)
         for schema in params.map(\.schema) + results {
             for (name, schema) in schema.named {
-                #expect(document["components"]["schemas"][name] == schema.item, "another schema is called \(name)")
+                #expect(document["components"]["schemas"][name] == schema.item, "two schemas have the name \(name)")
             }
         }
     }
 
-    @Test("Every reason is described, and every reference leads somewhere")
+    @Test("The document describes each error reason, and all its references resolve")
     func references() throws {
         let components = document["components"]
         #expect(
             Set(components["errors"].object.keys) == Set(ErrorReason.allCases.map(\.rawValue)))
         for reference in references(in: document) {
             let path = reference.split(separator: "/").dropFirst().map(String.init)
-            #expect(path.count == 3 && document[path[0]][path[1]][path[2]] != .null, "\(reference) leads nowhere")
+            #expect(path.count == 3 && document[path[0]][path[1]][path[2]] != .null, "\(reference) does not resolve")
         }
     }
 
-    @Test("rpc.discover answers with the document, which Docs/openrpc.json is")
+    @Test("rpc.discover returns the document, and Docs/openrpc.json is the same")
     func discovered() async throws {
         try await ServiceStage.run { stage in
             let answer = try await stage.client().call("rpc.discover")
             #expect(answer == document)
             let file = try #require(FileManager.default.contents(atPath: Self.path))
             let isWritten = try DataItem(parsing: Array(file)) == document
-            #expect(isWritten, "Tools/protocol writes it anew")
+            #expect(isWritten, "Docs/openrpc.json is out of date; Tools/protocol writes it")
         }
     }
 

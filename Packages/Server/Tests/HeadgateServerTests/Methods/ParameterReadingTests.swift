@@ -4,10 +4,10 @@ import Testing
 
 @testable import HeadgateServer
 
-/// Tests every method with unreasonable parameters.
+/// Tests every method with random parameters.
 @Suite struct OddParameterTests {
     @Test(
-        "X3: whatever the parameters of any method, every request is answered and the service continues",
+        "X3: with random parameters every request of every method is answered, and the service continues",
         arguments: Seeds.first(2))
     func everyMethod(seed: Seed) async throws {
         try await ServiceStage.run { stage in
@@ -27,7 +27,7 @@ import Testing
         }
     }
 
-    /// Returns some known members with random values, which fit now and then.
+    /// Returns params with known members and random values, some of which are valid.
     private static func params(using chance: inout SeededRandom) -> DataObject {
         var params: DataObject = [:]
         for _ in 0..<Int.random(in: 0...6, using: &chance) {
@@ -36,7 +36,7 @@ import Testing
         return params
     }
 
-    /// The names of members that the params may have. `wait` and `wait_ms` are left out, because a call with them may
+    /// The names of members that the params may have, without `wait` and `wait_ms`, because a call with them may
     /// never get an answer.
     private static let names = [
         "event", "events", "id", "key", "time", "dispatchers", "ttl_ms", "data", "flush", "timeout_ms", "topics",
@@ -60,10 +60,10 @@ import Testing
     ]
 }
 
-/// X2: durations that clients send are at most a day, except `ttl_ms`.
+/// Tests the limit of durations in params (Behaviour X2): a day, except for `ttl_ms`.
 @Suite("Durations of clients", .timeLimit(.minutes(5)))
 struct DurationParameterTests {
-    /// The durations in params: the method, the path, and a function that makes the params.
+    /// All durations in params: the method, the parameter's path, and a function that makes the params.
     private static let durations: [(method: String, path: String, params: @Sendable (DataItem) -> DataObject)] = [
         ("flush", "timeout_ms", { ["timeout_ms": $0] }),
         ("board.activate", "timeout_ms", { ["board": "b", "timeout_ms": $0] }),
@@ -73,7 +73,8 @@ struct DurationParameterTests {
     ]
     private static let day = 86_400_000
 
-    @Test("X2: more than a day is refused with its path, a day is not", arguments: durations.indices)
+    @Test(
+        "X2: a duration of a day is accepted, and a longer one is refused with its path", arguments: durations.indices)
     func atMostADay(index: Int) async throws {
         let (method, path, params) = Self.durations[index]
         try await ServiceStage.run { stage in

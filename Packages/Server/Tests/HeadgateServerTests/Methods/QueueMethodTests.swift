@@ -5,7 +5,7 @@ import Testing
 
 @Suite("queue.peek and queue.purge", .timeLimit(.minutes(5)))
 struct QueueMethodTests {
-    @Test("Pending events are shown and purged")
+    @Test("queue.peek returns pending events, and queue.purge deletes them")
     func peekAndPurge() async throws {
         try await ServiceStage.run { stage in
             let client = try await stage.client()
@@ -22,7 +22,7 @@ struct QueueMethodTests {
         }
     }
 
-    @Test("X2: an answer is at most half a client's line long, for any parameters, and has the next position")
+    @Test("X2: an answer of queue.peek is at most half a line of a client, and has the position of the next page")
     func pages() async throws {
         try await ServiceStage.run { stage in
             let client = try await stage.client()
@@ -39,7 +39,7 @@ struct QueueMethodTests {
     }
 
     @Test(
-        "A wrong parameter is reported with its path, an unknown dispatcher is not_found",
+        "An invalid parameter is reported with its path, an unknown dispatcher as not_found",
         arguments: [
             ("queue.peek", [:], "dispatcher"), ("queue.peek", ["dispatcher": 3], "dispatcher"),
             ("queue.peek", ["dispatcher": "collect", "limit": 0], "limit"),

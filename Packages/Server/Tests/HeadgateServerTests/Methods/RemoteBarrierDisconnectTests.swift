@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Barriers whose owners disconnect", .timeLimit(.minutes(5)))
 struct RemoteBarrierDisconnectTests {
-    /// Registers a barrier by a client that then disconnects, and returns another client that watches.
+    /// Registers a barrier `door` by a client that then disconnects. Returns another client, which watches barriers.
     private func leave(
         _ stage: ServiceStage, _ onDisconnect: String?, state: String = "closed"
     ) async throws -> LineClient {
@@ -20,7 +20,7 @@ struct RemoteBarrierDisconnectTests {
         return watcher
     }
 
-    @Test("B29: a barrier ends with its owner, unless it was registered to stay", arguments: [nil, "unregister"])
+    @Test("B29: by default a barrier is removed when its owner disconnects", arguments: [nil, "unregister"])
     func unregister(_ onDisconnect: String?) async throws {
         try await ServiceStage.run { stage in
             let watcher = try await leave(stage, onDisconnect)
@@ -31,7 +31,7 @@ struct RemoteBarrierDisconnectTests {
     }
 
     @Test(
-        "B29: or it stays: open, closed, or as it was",
+        "B29: `on_disconnect` keeps a barrier without its owner: opened, closed, or as it was",
         arguments: [
             ("open", "closed", "open"), ("open", "open", "open"), ("close", "open", "closed"),
             ("close", "closed", "closed"), ("keep", "open", "open"), ("keep", "closed", "closed"),
@@ -46,7 +46,7 @@ struct RemoteBarrierDisconnectTests {
         }
     }
 
-    @Test("B29: a barrier that stays keeps its owner's reasons and states")
+    @Test("B29: a barrier that its owner left keeps its reasons and states")
     func kept() async throws {
         try await ServiceStage.run { stage in
             let watcher = try await stage.client()
@@ -62,7 +62,7 @@ struct RemoteBarrierDisconnectTests {
         }
     }
 
-    @Test("B29: a barrier whose owner is gone cannot be set, and is taken over by registering its id")
+    @Test("B29: a barrier that its owner left cannot be set; a client takes it over by registering its id")
     func takeover() async throws {
         try await ServiceStage.run { stage in
             let watcher = try await leave(stage, "close")
@@ -76,13 +76,13 @@ struct RemoteBarrierDisconnectTests {
             #expect(owner?.hasPrefix("heir (") == true)
             try await heir.call("barrier.set", ["id": "door", "state": "closed"])
             #expect(try await watcher.refusal("barrier.set", ["id": "door", "state": "open"]).reason == "conflict")
-            // Registered again without `on_disconnect`, the barrier leaves with its new owner.
+            // The new owner registered the barrier without `on_disconnect`, so it is removed with that owner.
             await heir.close()
             try await watcher.removal(of: "door")
         }
     }
 
-    @Test("B29: an operator removes an abandoned barrier by force")
+    @Test("B29: an operator can remove a barrier that its owner left by force")
     func forced() async throws {
         try await ServiceStage.run { stage in
             let watcher = try await leave(stage, "keep")

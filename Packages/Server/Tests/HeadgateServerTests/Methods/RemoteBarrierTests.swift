@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Barriers over the socket", .timeLimit(.minutes(5)))
 struct RemoteBarrierTests {
-    @Test("B29: a registered barrier stands before all dispatchers, flushable and owned, unless it says otherwise")
+    @Test("B29: a registered barrier applies to all dispatchers by default, is flushable, and has its client as owner")
     func registered() async throws {
         try await ServiceStage.run { stage in
             let shop = try await stage.client("shop/2.1")
@@ -25,7 +25,7 @@ struct RemoteBarrierTests {
         }
     }
 
-    @Test("B29: a client without a name is shown by its process")
+    @Test("B29: an owner without a client name is shown by its process ID")
     func namelessOwner() async throws {
         try await ServiceStage.run { stage in
             let client = try await stage.client()
@@ -35,7 +35,7 @@ struct RemoteBarrierTests {
         }
     }
 
-    @Test("B29: registering it again, its owner replaces scopes, states and flushability")
+    @Test("B29: an owner that registers its barrier again replaces scopes, states and flushability")
     func registeredAgain() async throws {
         try await ServiceStage.run { stage in
             let shop = try await stage.client()
@@ -53,7 +53,7 @@ struct RemoteBarrierTests {
         }
     }
 
-    @Test("B29: only its owner changes a barrier")
+    @Test("B29: only the owner can change a barrier")
     func strangers() async throws {
         try await ServiceStage.run { stage in
             let owner = try await stage.client("shop/2.1")
@@ -73,7 +73,7 @@ struct RemoteBarrierTests {
         }
     }
 
-    @Test("B8: a barrier of the settings or of the service cannot be taken over, forced or not")
+    @Test("B8: a client cannot take over a barrier of the settings or of the service, even by force")
     func servicesOwn() async throws {
         let settings: DataObject = [
             "barriers": ["BatchingBarrier": ["barrier_id": "BatchingBarrier", "configuration": ["batch_size": 5]]]
@@ -109,7 +109,7 @@ struct RemoteBarrierTests {
     }
 
     @Test(
-        "B29: missing or wrong params are reported by their paths",
+        "B29: missing and invalid params are reported with their paths",
         arguments: [
             (["state": "open"], "id"),
             (["id": "door"], "state"),
@@ -150,7 +150,7 @@ struct RemoteBarrierTests {
         }
     }
 
-    @Test("X2: status shows a hundred warnings, and the number of further ones")
+    @Test("X2: status shows 100 warnings and the number of further ones")
     func manyWarnings() async throws {
         try await ServiceStage.run { stage in
             let client = try await stage.client()
@@ -163,7 +163,7 @@ struct RemoteBarrierTests {
         }
     }
 
-    @Test("B4: a scope that names no dispatcher is kept, and warned of in status while the barrier is there")
+    @Test("B4: a scope that names no dispatcher is kept, and status has a warning until the scope is removed")
     func idleScope() async throws {
         try await ServiceStage.run { stage in
             let client = try await stage.client()
@@ -180,7 +180,7 @@ struct RemoteBarrierTests {
 
 @Suite("States of barriers over the socket", .timeLimit(.minutes(5)))
 struct RemoteBarrierStateTests {
-    @Test("B29: a state for one dispatcher stands until a state for all scopes replaces it")
+    @Test("B29: a state that is set for one dispatcher lasts until a state for all scopes replaces it")
     func stateForOne() async throws {
         try await ServiceStage.run { stage in
             let client = try await stage.client()
@@ -195,7 +195,7 @@ struct RemoteBarrierStateTests {
         }
     }
 
-    @Test("B10: a reason is shown as long as its state lasts")
+    @Test("B10: a reason is shown until the barrier's state changes")
     func reason() async throws {
         try await ServiceStage.run { stage in
             let client = try await stage.client()
@@ -211,7 +211,7 @@ struct RemoteBarrierStateTests {
         }
     }
 
-    @Test("B2: a flush goes past a closed barrier that is flushable")
+    @Test("B2: a flush sends events past a closed barrier that is flushable")
     func flushable() async throws {
         try await ServiceStage.run { stage in
             let client = try await stage.client()
@@ -242,7 +242,7 @@ struct RemoteBarrierStateTests {
         }
     }
 
-    @Test("D13: events that such a barrier held carry the barrier's id")
+    @Test("D13: events that a barrier held are sent with the barrier's id as `queue_reason`")
     func queueReason() async throws {
         try await ServiceStage.run { stage in
             let client = try await stage.client()

@@ -6,10 +6,10 @@ import Testing
 
 @testable import HeadgateServer
 
-/// X1, X7: the rights of callers, and the log lines about calls that change the service or are refused.
+/// Tests the rights of callers (Behaviour X1), and the log lines about changes and refused calls (Behaviour X7).
 @Suite("Rights and operations", .timeLimit(.minutes(5)))
 struct RightsTests {
-    /// Records the lines of the log.
+    /// A recorder of log lines.
     private final class Lines: Sendable {
         private let lines = Guarded<[LoggedLine]>([])
         func add(_ line: LoggedLine) { lines.withLock { $0.append(line) } }
@@ -17,7 +17,7 @@ struct RightsTests {
         func all(_ kind: String) -> [LoggedLine] { lines.withLock { $0.filter { $0.kind == kind } } }
     }
 
-    /// Gives the clients of a service another user, because the daemon's own user has all rights.
+    /// Makes all sessions belong to user 45001, because the test's own user has all rights.
     private func disguise(_ stage: ServiceStage, _ access: AccessSettings = AccessSettings()) async throws {
         try await stage.inspect { service in
             for session in service.sessions.all {
@@ -27,7 +27,7 @@ struct RightsTests {
         }
     }
 
-    @Test("X1: every client may ask for its rights, which name its groups of methods and its namespace as it is kept")
+    @Test("X1: any client may call `rights`, which returns its groups of methods and its stored namespace")
     func rights() async throws {
         try await ServiceStage.run { stage in
             let client = try await stage.client()
@@ -42,7 +42,7 @@ struct RightsTests {
         }
     }
 
-    @Test("X7: a change through control or configure is logged with method, object, client, user, process and reason")
+    @Test("X7: a call of control or configure is logged with method, object, client, user, process and reason")
     func operated() async throws {
         let lines = Lines()
         try await ServiceStage.run(adding: lines.adding) { stage in
@@ -71,7 +71,7 @@ struct RightsTests {
         }
     }
 
-    @Test("X7: a dry run is logged as one and not counted as a change; other methods ignore the param")
+    @Test("X7: a dry run is logged as such and not counted as a change; methods without `dry_run` ignore it")
     func dryRun() async throws {
         let lines = Lines()
         try await ServiceStage.run(adding: lines.adding) { stage in
@@ -84,14 +84,14 @@ struct RightsTests {
         }
     }
 
-    @Test("X7: a client that disconnects before the end of its change is logged, too")
+    @Test("X7: a change is logged even if its client disconnects before its end")
     func disconnected() {
         #expect(Operation.Outcome.disconnected.mayHaveChanged && Operation.Outcome.done.mayHaveChanged)
         #expect(Operation.Outcome.failed(RPCError(.storage)).mayHaveChanged)
         #expect(!Operation.Outcome.failed(RPCError(.notFound)).mayHaveChanged)
     }
 
-    @Test("X7: refused calls are counted by method, and logged once for a burst, with the user and the missing right")
+    @Test("X7: refused calls are counted by method; a burst is logged once, with the user and the missing right")
     func refused() async throws {
         let lines = Lines()
         try await ServiceStage.run(timeStands: true, adding: lines.adding) { stage in
@@ -114,7 +114,7 @@ struct RightsTests {
         }
     }
 
-    @Test("X7: a user cannot fill the log with refused calls by the names of its clients")
+    @Test("X7: a user cannot cause more log lines about refused calls by changing its client names")
     func names() {
         func line(_ client: String, _ uid: Int) -> LogLine {
             LogLine(.callsRefused, ["client": .string(client), "uid": .number(DataNumber(uid)), "method": "status"])
@@ -123,13 +123,13 @@ struct RightsTests {
         #expect(line("a", 7).burstKey != line("a", 8).burstKey)
     }
 
-    @Test("X1: a dispatcher may restrict its workers, and a restriction ends the subscriptions of the others")
+    @Test("X1: settings may restrict a dispatcher's workers, which ends the subscriptions of other users")
     func workers() async throws {
         let settings: DataObject = ["dispatchers": ["jobs": ["kind": "worker", "workers": ["uids": [45_002]]]]]
         try await ServiceStage.run(settings) { stage in
             let client = try await stage.client()
             try await client.call("ping")
-            // The daemon's own user may always work.
+            // The daemon's own user may subscribe to any dispatcher.
             try await client.call("dispatcher.subscribe", ["id": "jobs"])
             try await client.call("dispatcher.unsubscribe", ["id": "jobs"])
             var access = AccessSettings()

@@ -5,7 +5,7 @@ import Testing
 @testable import HeadgateServer
 
 extension ServiceStage {
-    /// Makes the store hold back reads, or releases them.
+    /// Makes the store hold reads, or releases held ones.
     /// - Returns: the number of reads so far.
     @discardableResult
     fileprivate nonisolated func holdReads(_ isHeld: Bool) async throws -> Int {
@@ -19,7 +19,9 @@ extension ServiceStage {
 
 @Suite("event.trace", .timeLimit(.minutes(5)))
 struct TraceMethodTests {
-    @Test("O2: an event that waits for one dispatcher and was delivered by another", arguments: ["log", "sqlite"])
+    @Test(
+        "O2: a trace shows that an event is pending for one dispatcher and was delivered by another",
+        arguments: ["log", "sqlite"])
     func trace(kind: String) async throws {
         try await ServiceStage.run(["durability": "full", "store": ["kind": .string(kind)]]) { stage in
             let client = try await stage.client()
@@ -39,7 +41,9 @@ struct TraceMethodTests {
         }
     }
 
-    @Test("O2: an id that the server created is found, also when it is no longer remembered", arguments: [0, 100])
+    @Test(
+        "O2: an event with an id that the server created is found, even if finished events are not remembered",
+        arguments: [0, 100])
     func made(remember: Int) async throws {
         let settings: DataObject = ["trace": ["remember": .number(DataNumber(remember))], "durability": "normal"]
         try await ServiceStage.run(settings) { stage in
@@ -52,7 +56,7 @@ struct TraceMethodTests {
         }
     }
 
-    @Test("O2: an id belongs to its namespace: the caller's, the one that is named, or any")
+    @Test("O2: an id is searched in the caller's namespace, in a named one, or with `*` in all")
     func namespaces() async throws {
         try await ServiceStage.run { stage in
             let client = try await stage.client()
@@ -72,7 +76,7 @@ struct TraceMethodTests {
         }
     }
 
-    @Test("X2: a user has at most 256 traces in progress, over all connections; those of a lost client are dropped")
+    @Test("X2: a user has at most 256 traces in progress over all connections; a disconnected client's are dropped")
     func most() async throws {
         let adding: ServiceStage.Adding = { $0.makeStore = { FaultyStore(scheduler: $0) } }
         try await ServiceStage.run(["trace": ["remember": 0]], adding: adding) { stage in
@@ -88,7 +92,7 @@ struct TraceMethodTests {
             await client.close()
             try await stage.until { $0.sessions.count == 1 }
             let reads = try await stage.holdReads(false)
-            // The round of the first trace ends. The other traces of the disconnected client are dropped.
+            // Only the first trace of the disconnected client still reads. The client's other traces are dropped.
             var traced = try await other.message(to: other.request("event.trace", ["id": "a"]))
             while traced["error"] != .null {
                 traced = try await other.message(to: other.request("event.trace", ["id": "a"]))
@@ -98,7 +102,7 @@ struct TraceMethodTests {
         }
     }
 
-    @Test("O2: another number of events is remembered as soon as the settings say so")
+    @Test("O2: a change of `trace.remember` applies at once")
     func changed() async throws {
         try await ServiceStage.run { stage in
             let client = try await stage.client()

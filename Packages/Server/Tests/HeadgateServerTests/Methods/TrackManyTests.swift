@@ -5,12 +5,12 @@ import Testing
 
 @testable import HeadgateServer
 
-/// Tests that `track_many` stores all events or none, whatever their final sizes are.
+/// Tests that `track_many` stores all events or none when collectors and transformations change their sizes.
 @Suite("track_many near the limits", .timeLimit(.minutes(5)))
 struct TrackManyTests {
     private static let full: DataObject = ["store": ["max_events": 2]]
 
-    /// Adds a collector that adds this many bytes to each event.
+    /// Returns a function that adds a collector, which adds this many bytes to each event.
     private static func padding(_ bytes: Int) -> ServiceStage.Adding {
         { $0.addCollector(PaddingCollector(bytes: bytes)) }
     }
@@ -23,7 +23,7 @@ struct TrackManyTests {
         for id in ["collect", "archive"] { try await client.call("dispatcher.pause", ["id": .string(id)]) }
     }
 
-    @Test("Q4: context that a program's collectors add counts: a list that does not fit with it is refused as a whole")
+    @Test("Q4: members that collectors add count for limits; a list that exceeds a limit with them is refused")
     func collected() async throws {
         let settings: DataObject = ["store": ["max_bytes": 5_000]]
         try await ServiceStage.run(settings, adding: Self.padding(1_000)) { stage in
@@ -41,7 +41,7 @@ struct TrackManyTests {
         }
     }
 
-    @Test("Q4: data that a transformation removes does not count: a list that fits without it is stored")
+    @Test("Q4: data that a transformation removes does not count for limits; a list that fits without it is stored")
     func transformed() async throws {
         let settings: DataObject = [
             "store": ["max_bytes": 4_096],
@@ -58,7 +58,7 @@ struct TrackManyTests {
     }
 
     @Test(
-        "Q7: a full store acknowledges a list of stored events; a list with a new event is judged by that event"
+        "Q7: a full store acknowledges a list of duplicates, and refuses a list with a new event"
     )
     func repeats() async throws {
         try await ServiceStage.run(Self.full) { stage in
@@ -75,7 +75,7 @@ struct TrackManyTests {
         }
     }
 
-    @Test("Q7: a list that fills the store to the brim may name its new ids more than once")
+    @Test("Q7: a list that fills the store completely may contain duplicates of its own events")
     func twiceInOne() async throws {
         try await ServiceStage.run(Self.full) { stage in
             let client = try await stage.client()
@@ -86,11 +86,11 @@ struct TrackManyTests {
         }
     }
 
-    @Test("P2, P4: a list is prepared once: its collectors and transformations are asked once for each event")
+    @Test("P2, P4: collectors and transformations run once for each event of a list")
     func once() async throws {
         let collector = PaddingCollector(bytes: 1)
         let requested = collector.requested
-        // Unsafe: from now on it is used on the service's loop only.
+        // Unsafe: from here on only the service's loop uses the collector.
         nonisolated(unsafe) let lent = collector
         let settings: DataObject = [
             "transformations": [["id": "t", "scopes": "afterCollectors", "set": ["data.a.b": 1]]]
@@ -124,7 +124,7 @@ struct TrackManyTests {
     }
 }
 
-/// Adds a number and this many bytes to each event.
+/// A collector that adds the number of its call and this many bytes to each event.
 private final class PaddingCollector: Collector {
     let id = "padding"
     let requested = Requested()
@@ -139,7 +139,7 @@ private final class PaddingCollector: Collector {
     }
 }
 
-/// The number of times that a collector was called.
+/// A thread-safe counter of a collector's calls.
 private final class Requested: Sendable {
     private let times = Guarded(0)
 

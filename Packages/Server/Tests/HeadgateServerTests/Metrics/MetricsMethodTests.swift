@@ -11,7 +11,7 @@ struct MetricsMethodTests {
         try await client.call("metrics")["metrics"].element(where: "name", is: .string(name))["samples"].elements
     }
 
-    @Test("O1: it has the counters of status, each under its name, and none twice")
+    @Test("O1: metrics has all counters of status, each once, under their Prometheus names")
     func status() async throws {
         try await ServiceStage.run { stage in
             let client = try await stage.client()
@@ -33,7 +33,7 @@ struct MetricsMethodTests {
         }
     }
 
-    @Test("O1: each dispatcher has its backlog, its state, its age, and its counters")
+    @Test("O1: metrics has the backlog, state, age of the oldest event, and counters of each dispatcher")
     func dispatchers() async throws {
         try await ServiceStage.run(timeStands: true) { stage in
             let client = try await stage.client()
@@ -61,14 +61,14 @@ struct MetricsMethodTests {
             #expect(times.element(where: "labels", is: held)["value"] == 1.5)
             #expect(try await samples(of: "headgate_store_events", client) == [["labels": [:], "value": 1]])
             for name in ["headgate_store_oldest_seconds", "headgate_dispatcher_oldest_seconds"] {
-                // Ages grow with the machine's own clock.
+                // The upper bound is wide, because an age may also include time of the machine's own clock.
                 let oldest = try await samples(of: name, client).last?["value"].get(as: Double.self) ?? 0
                 #expect(oldest >= 1.5 && oldest < 600, "\(name)")
             }
         }
     }
 
-    @Test("O1: histograms count the values up to each bound, and the last bound is infinite")
+    @Test("O1: the buckets of histograms are cumulative, and the last bound is infinite")
     func histograms() async throws {
         try await ServiceStage.run { stage in
             let client = try await stage.client()
@@ -87,7 +87,7 @@ struct MetricsMethodTests {
         }
     }
 
-    @Test("O1: syncs are measured for a store on a disk", arguments: ["log", "sqlite"])
+    @Test("O1: metrics has the number and duration of a disk store's syncs", arguments: ["log", "sqlite"])
     func syncs(kind: String) async throws {
         try await ServiceStage.run(["durability": "full", "store": ["kind": .string(kind)]]) { stage in
             let client = try await stage.client()
@@ -99,7 +99,7 @@ struct MetricsMethodTests {
         }
     }
 
-    @Test("O1: the daemon's memory and processor time are those of its process")
+    @Test("O1: metrics has the resident memory and CPU time of the daemon's process")
     func process() async throws {
         try await ServiceStage.run { stage in
             let client = try await stage.client()

@@ -4,22 +4,22 @@ import Testing
 
 @testable import HeadgateServer
 
-/// Compares `Docs/Metrics.md` with the list of metrics.
+/// Compares `Docs/Metrics.md` with the metrics that the code declares.
 @Suite struct MetricsPageTests {
     private static let page = try? String(
         contentsOfFile: URL(filePath: #filePath).deletingLastPathComponent()
             .appending(path: "../../../../../Docs/Metrics.md").standardized.path, encoding: .utf8)
 
-    @Test("O1: the page has a row for each metric, in order, and no other")
+    @Test("O1: Docs/Metrics.md has a row for each metric, in order, and no other row")
     func rows() {
-        // Recording rules have a table of their own.
+        // The table of recording rules is left out.
         let rows = (Self.page ?? "").split(separator: "\n")
             .filter { $0.hasPrefix("| `headgate_") || $0.hasPrefix("| `process_") }.map(String.init)
         let expected = MetricTable.all.map(\.row)
         #expect(rows == expected, "the table of Docs/Metrics.md has to be:\n\(expected.joined(separator: "\n"))")
     }
 
-    @Test("O1: names say the unit and the type, as Prometheus' conventions have it")
+    @Test("O1: metric names end with the unit and the type, by the conventions of Prometheus")
     func names() {
         for metric in MetricTable.all {
             let base = metric.name.hasSuffix("_total") ? String(metric.name.dropLast(6)) : metric.name

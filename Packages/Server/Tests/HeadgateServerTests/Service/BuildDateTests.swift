@@ -5,7 +5,7 @@ import Testing
 
 @Suite("The build date")
 struct BuildDateTests {
-    @Test("P7: the compiler's date is read, less a day for time zones; other text is invalid")
+    @Test("P7: the build date is the compiler's date minus a day for time zones; other text is invalid")
     func parsed() {
         #expect(BuildDate.parse("Nov  6 2026")?.text == "2026-11-05T00:00:00.000Z")
         #expect(BuildDate.parse("Jan 31 2027")?.text == "2027-01-30T00:00:00.000Z")
@@ -14,7 +14,7 @@ struct BuildDateTests {
         }
     }
 
-    @Test("P7: the program knows when it was built")
+    @Test("P7: the build date of this program is known")
     func known() {
         #expect(BuildDate.earliest.text > "2026")
     }

@@ -5,11 +5,11 @@ import Testing
 
 @testable import HeadgateServer
 
-/// X2: one account counts what a connection makes the daemon keep. When it is full, the daemon stops reading until
-/// there is room.
+/// Tests the account of a connection (Behaviour X2): it counts the messages and bytes that the daemon keeps for the
+/// connection. While the account is full, the daemon does not read from the connection.
 @Suite("The account of a connection", .timeLimit(.minutes(5)))
 struct AccountTests {
-    /// Runs `body` with a blocked archive, so that flushes of it wait.
+    /// Runs `body` with the dispatcher `archive` paused and one pending event, so that flushes wait.
     private func held(
         _ limits: DataObject, _ body: (ServiceStage, RawClient, LineClient) async throws -> Void
     ) async throws {
@@ -32,7 +32,7 @@ struct AccountTests {
         #"{"jsonrpc":"2.0",\#(id.map { #""id":\#($0),"# } ?? "")"method":"\#(method)","params":\#(params)}"#
     }
 
-    @Test("X2: finished answers of batches that are not are in the account: few such batches stop the reading")
+    @Test("X2: the account counts finished answers of unfinished batches, so a few such batches pause reading")
     func answersOfUnfinishedBatches() async throws {
         let limit = 200_000
         try await ServiceStage.run(["limits": ["max_output_bytes": .number(DataNumber(limit))]]) { stage in
@@ -45,10 +45,10 @@ struct AccountTests {
                 client.send("[\(([wait] + rest).joined(separator: ","))]\n")
             }
             try await stage.until { $0.sessions.counters[.pausedReadings] > 0 }
-            // One line is taken whole, so its own answers may exceed the limit.
+            // A line that has been begun is finished, so its answers may exceed the limit.
             let kept = try await stage.inspect { $0.sessions.all.map(\.machine.account.keptBytes).max() ?? 0 }
             #expect(kept < 2 * limit + 60_000)
-            // Once the boards answer, all requests are answered and nothing is kept.
+            // When the boards have answered, all requests are answered and the account is empty.
             try await other.serve("late")
             var ids: [Int] = []
             var answering = 0
@@ -66,7 +66,7 @@ struct AccountTests {
         }
     }
 
-    @Test("X2: one batch alone completes whatever it needs, or is refused in part; it never waits for its own room")
+    @Test("X2: a single batch that exceeds the limits is answered, with some of its calls refused, and never deadlocks")
     func oneBatchAlone() async throws {
         try await ServiceStage.run(["limits": ["max_output_bytes": 50_000, "max_unanswered": 2]]) { stage in
             let client = try RawClient(connectingTo: stage.socket)
@@ -83,7 +83,7 @@ struct AccountTests {
         }
     }
 
-    @Test("X2: a batch's bytes are in the account until its last message is done, not its first")
+    @Test("X2: the account counts a batch's bytes until the last of its messages is finished")
     func bytesOfABatch() async throws {
         try await held(["max_unanswered_bytes": 10_000]) { stage, client, other in
             for number in 1...5 {
@@ -96,7 +96,7 @@ struct AccountTests {
         }
     }
 
-    @Test("X2: with max_unanswered_bytes of requests open nothing more is read until one is answered")
+    @Test("X2: when unanswered requests reach max_unanswered_bytes, reading pauses until one is answered")
     func bytesOfRequests() async throws {
         try await held(["max_unanswered_bytes": 1_000]) { stage, client, other in
             for number in 1...2 { client.send(Self.waitingFlush("f\(number)", id: number, padding: 500) + "\n") }
@@ -114,7 +114,7 @@ struct AccountTests {
         }
     }
 
-    @Test("X2, S3: if new limits make room, reading continues at once")
+    @Test("X2, S3: if a raised limit makes room, reading continues at once")
     func otherLimits() async throws {
         try await held(["max_unanswered": 2]) { stage, client, other in
             for number in 1...2 { client.send(Self.waitingFlush("f\(number)", id: number) + "\n") }
@@ -133,7 +133,7 @@ struct AccountTests {
     }
 
     @Test(
-        "X2: notifications are in the account until their work is finished",
+        "X2: the account counts notifications until their work is finished",
         arguments: ["flush", "board.activate"])
     func notifications(method: String) async throws {
         try await held(["max_unanswered": 3]) { stage, client, other in
@@ -156,7 +156,7 @@ struct AccountTests {
                 answers += try client.messages()
                 try await other.call("ping")
             }
-            // Notifications get no answer, whether they fail or not.
+            // Notifications get no answer, not even if they fail.
             #expect(answers.map(\.["id"]) == [1])
         }
     }
@@ -178,15 +178,15 @@ struct AccountTests {
         }
     }
 
-    // MARK: Clients that go
+    // MARK: Clients that disconnect
 
-    @Test("X2: a client that disconnects while its session is paused is closed, and the events that it sent are stored")
+    @Test("X2: if a client disconnects while its session is paused, the session closes after storing the sent events")
     func goneWhilePaused() async throws {
         try await held(["max_unanswered": 20]) { stage, client, other in
             for number in 1...20 { client.send(Self.waitingFlush("f\(number)", id: number) + "\n") }
             try await stage.until { $0.sessions.counters[.pausedReadings] == 1 }
             for number in 1...50 { client.send(Self.call(100 + number, "track", #"{"event":"late"}"#) + "\n") }
-            // A paused connection has both: lines that its session holds, and bytes in the kernel.
+            // The session holds some of the lines, and the kernel's socket buffer has the others.
             let session = try await stage.inspect { service in
                 Weak(service.sessions.all.first { $0.machine.reading == .paused(until: .room) })
             }
@@ -194,12 +194,12 @@ struct AccountTests {
             client.close()
             try await stage.until { $0.sessions.count == 1 }
             #expect(try await other.call("status")["counters"]["received"] == 51)
-            // The client's flushes go on (X2, limits by user), and none of them retains the session.
+            // The client's flushes continue (Behaviour X2, limits by user), and none of them retains the session.
             while await session.isThere(stage) { try await other.call("ping") }
         }
     }
 
-    @Test("X2: a client that half-closes and then disconnects is closed, whatever it waits for")
+    @Test("X2: if a client half-closes and then disconnects, its session closes, even with waiting calls")
     func goneAfterFinishing() async throws {
         try await held([:]) { stage, client, other in
             client.send(Self.waitingFlush("f", id: 1) + "\n")
@@ -215,7 +215,7 @@ struct AccountTests {
         }
     }
 
-    @Test("X2: a client that disconnects while the store is full is closed all the same")
+    @Test("X2: if a client disconnects while its session waits for the store, the session closes")
     func goneWhileTheStoreHangs() async throws {
         let adding: ServiceStage.Adding = { configuration in
             configuration.makeStore = { scheduler in
@@ -230,7 +230,7 @@ struct AccountTests {
             let client = try RawClient(connectingTo: stage.socket)
             let event = Self.call(
                 1, "track", #"{"event":"x","data":{"x":"\#(String(repeating: "x", count: 50_000))"}}"#)
-            // Sends until the commit group and the socket are full.
+            // Sends until the commit group and the socket's buffer are full.
             while try await !stage.inspect({ $0.gate.events.isGroupFull }) {
                 client.fill(with: event + "\n")
                 try await Task.sleep(for: .milliseconds(1))
@@ -246,7 +246,7 @@ struct AccountTests {
     }
 
     @Test(
-        "Protocol, Framing: a client that half-closes while its session is paused still gets its answers, then the end")
+        "Protocol, Framing: a client that half-closes while its session is paused gets all answers before the end")
     func finishedWhilePaused() async throws {
         try await held(["max_unanswered": 3]) { stage, client, other in
             for number in 1...3 { client.send(Self.waitingFlush("f\(number)", id: number) + "\n") }
@@ -268,7 +268,7 @@ struct AccountTests {
 
 /// A weak reference to a session.
 private final class Weak: @unchecked Sendable {
-    // The reference is used on the service's loop only.
+    // Only the service's loop uses the reference.
     private weak var session: Session?
 
     init(_ session: Session?) { self.session = session }

@@ -5,10 +5,10 @@ import Testing
 
 @testable import HeadgateServer
 
-/// Tests when a client gets the acknowledgement of its event.
+/// Tests that an event is acknowledged when its commit has ended.
 @Suite struct AcknowledgementTests {
     @Test(
-        "P1: an event that comes while a group is being committed is acknowledged with the next group, not with that one"
+        "P1: an event that arrives during a group commit is acknowledged with the next commit group"
     )
     func groupByGroup() async throws {
         try await withHeldStore { stage, client in
@@ -28,7 +28,7 @@ import Testing
         }
     }
 
-    @Test("P1: a repeat of an event that is being committed is acknowledged after it")
+    @Test("P1: a duplicate of an event that is being committed is acknowledged after the commit")
     func repeatOfAnUnsafeEvent() async throws {
         try await withHeldStore { stage, client in
             let first = await client.request("track", ["event": "first", "id": "1"])
@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test("P1, Q5: a failed commit refuses its events and those behind it, each once")
+    @Test("P1, Q5: a failed commit refuses its events and those of the next commit group, each once")
     func failedCommit() async throws {
         try await withHeldStore { stage, client in
             try await stage.setStoreFault(.noRoom("full"))
@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    @Test("O3: events of a failed commit count as failed with their client, tracked alone or together")
+    @Test("O3: client.list counts a failed commit for the client: rejected events and failed requests")
     func failuresOfAClient() async throws {
         try await withHeldStore { stage, client in
             try await stage.setStoreFault(.noRoom("full"))
@@ -80,7 +80,7 @@ import Testing
         }
     }
 
-    /// Runs `body` with a service whose store (Behaviour Q1) commits when the test says so.
+    /// Runs `body` with a service whose store ends a commit only by `releaseAppend()`.
     private func withHeldStore(_ body: (ServiceStage, LineClient) async throws -> Void) async throws {
         let adding: ServiceStage.Adding = { configuration in
             configuration.makeStore = { scheduler in
@@ -107,7 +107,7 @@ extension ServiceStage {
 
 @Suite("The counts of received events", .timeLimit(.minutes(5)))
 struct ReceivedCounterTests {
-    @Test("P1: every valid event counts as received, and one for which there is no room as rejected as well")
+    @Test("P1: every valid event counts as received; an event for which the store has no room also counts as rejected")
     func fullStore() async throws {
         try await ServiceStage.run(["store": ["max_events": 2]]) { stage in
             let client = try await stage.client()

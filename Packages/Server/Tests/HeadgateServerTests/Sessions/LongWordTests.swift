@@ -4,13 +4,13 @@ import Testing
 
 @testable import HeadgateServer
 
-/// X3: lines that would be expensive to read are refused by their length.
-@Suite("Long words and numbers", .timeLimit(.minutes(5)))
+/// Tests that long strings and numbers, which are expensive to parse, are refused by their length (Behaviour X3).
+@Suite("Long strings and numbers", .timeLimit(.minutes(5)))
 struct LongWordTests {
-    /// 200 000 bytes that Swift would have to normalize to compare them.
+    /// A text of 200 000 bytes that Swift would have to normalize for a comparison.
     private static let accents = "a" + String(repeating: "\u{301}\u{323}", count: 50_000)
 
-    @Test("X3: an unknown method with a long name is refused with a short message")
+    @Test("X3: an unknown method with a very long name is refused with a short message")
     func method() async throws {
         try await ServiceStage.run { stage in
             let client = try await stage.client()
@@ -20,7 +20,7 @@ struct LongWordTests {
         }
     }
 
-    @Test("X3: a long string in any declared member of any method is refused with its path and a short message")
+    @Test("X3: a very long string in any declared member of any method is refused with its path and a short message")
     func members() async throws {
         try await ServiceStage.run { stage in
             let client = try await stage.client()
@@ -40,7 +40,7 @@ struct LongWordTests {
         }
     }
 
-    @Test("P2, X3: an event's name has the limit of its id and key, however it is spelled")
+    @Test("P2, X3: an event's name has the same length limit as its id and key, also with JSON escapes")
     func eventName() async throws {
         try await ServiceStage.run { stage in
             let client = try await stage.client()
@@ -56,7 +56,7 @@ struct LongWordTests {
         }
     }
 
-    @Test("X3: a number with very many digits is not a whole number, and short spellings of one still are")
+    @Test("X3: a number with very many digits is refused as an integer; short spellings of an integer are accepted")
     func numbers() async throws {
         try await ServiceStage.run { stage in
             let client = try await stage.client()
@@ -72,15 +72,15 @@ struct LongWordTests {
 
 // MARK: Schemas
 
-/// The place of a string within parameters.
+/// The path to a string within params.
 private struct TextPath {
     var steps: [String]
-    /// The path as errors name it.
+    /// The path as errors write it.
     var path: String { steps.reduce("") { $0 + ($0.isEmpty || $1 == "[0]" ? "" : ".") + $1 } }
 }
 
 extension Schema {
-    /// The places of all strings in values of this schema. Arrays are represented by their first element.
+    /// The paths to all strings in values of this schema. Of an array only the first element has a path.
     fileprivate var texts: [TextPath] {
         switch self {
         case .string, .time, .words: [TextPath(steps: [])]
@@ -93,7 +93,7 @@ extension Schema {
         }
     }
 
-    /// Returns a valid value in which the string at a place is replaced.
+    /// Returns a valid value in which the string at this path is replaced.
     fileprivate func sample(with text: DataItem? = nil, at steps: [String] = []) -> DataItem {
         let rest = Array(steps.dropFirst())
         switch self {

@@ -4,14 +4,14 @@ import Testing
 
 @testable import HeadgateServer
 
-/// X1: a session that loses a right ends the work that needs the right, and closes.
+/// Tests that a session closes when its user loses a right that the session's work needs (Behaviour X1).
 @Suite("Lost rights", .timeLimit(.minutes(5)))
 struct LostRightTests {
-    /// The uses of the right `serve`.
+    /// The work of a client that needs the right `serve`.
     enum Serving: CaseIterable { case boards, batches, both, nothing }
 
     @Test(
-        "X1: a client that serves boards or works loses its session with the right to serve; other clients stay",
+        "X1: when a user loses the right `serve`, the daemon disconnects its clients that serve boards or work, only",
         arguments: Serving.allCases)
     func serving(what: Serving) async throws {
         let settings: DataObject = ["dispatchers": ["jobs": ["kind": "worker"]]]
@@ -20,9 +20,9 @@ struct LostRightTests {
             if what == .boards || what == .both { try await client.serve("till") }
             if what == .batches || what == .both { try await client.call("dispatcher.subscribe", ["id": "jobs"]) }
             let other = try await stage.client()
-            // After these calls the daemon has accepted both connections.
+            // The answers show that the daemon has accepted both connections.
             for each in [client, other] { try await each.call("ping") }
-            // The daemon's own user has all rights, so the client gets another user.
+            // The client becomes another user's, because the daemon's own user has all rights.
             let ends = try await stage.inspect { service in
                 let session = try #require(service.sessions.all.min { $0.number < $1.number })
                 let person = PeerCredentials(pid: 1, uid: 45_001, gid: 45_001, groups: [])

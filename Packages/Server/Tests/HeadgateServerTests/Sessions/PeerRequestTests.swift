@@ -5,9 +5,9 @@ import Testing
 
 @testable import HeadgateServer
 
-/// Tests the server's requests to a client, and their answers.
+/// Tests requests of the server to a client, and the client's answers.
 @Suite struct PeerRequestTests {
-    @Test("An answer reaches the side that asked, and a second answer is ignored")
+    @Test("The answer to a request of the server reaches its sender, and a second answer is ignored")
     func answer() async throws {
         try await ServiceStage.run { stage in
             let client = try await stage.client()
@@ -23,7 +23,7 @@ import Testing
         }
     }
 
-    @Test("An error is an answer, too")
+    @Test("An error of the client is reported to the request's sender")
     func error() async throws {
         try await ServiceStage.run { stage in
             let client = try await stage.client()
@@ -36,7 +36,7 @@ import Testing
     }
 
     @Test(
-        "Protocol, Framing: a null outcome beside the other outcome is ignored, as many libraries write both",
+        "Protocol, Framing: an answer may have a null `error` beside its result, or a null `result` beside its error",
         arguments: [
             (#""result":{"done":true},"error":null"#, #"{"done":true}"#),
             (#""result":null,"error":{"code":1,"message":"no key"}"#, "refused: no key"),
@@ -54,7 +54,7 @@ import Testing
     }
 
     @Test(
-        "Protocol, Framing: an invalid answer counts as an error, and no answer is sent under its id",
+        "Protocol, Framing: an invalid answer counts as an error, and the server sends no reply to it",
         arguments: [
             #"{"jsonrpc":"2.0","id":ID,"result":{},"error":{"code":1,"message":"no"}}"#,
             #"{"jsonrpc":"2.0","id":ID,"error":"no"}"#, #"{"jsonrpc":"2.0","id":ID,"error":null}"#,
@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    @Test("A client that disconnects answers all its requests with that, once", arguments: [true, false])
+    @Test("When a client disconnects, each of its unanswered requests fails once", arguments: [true, false])
     func gone(byHalf: Bool) async throws {
         try await ServiceStage.run { stage in
             let client = try await stage.client()
@@ -86,7 +86,7 @@ import Testing
         }
     }
 
-    @Test("X3: an answer to an unknown request has no effect", arguments: ["7", "0", "-1", "null", #""a""#, "1.5"])
+    @Test("X3: an answer with an unknown id has no effect", arguments: ["7", "0", "-1", "null", #""a""#, "1.5"])
     func answerToNothing(id: String) async throws {
         try await ServiceStage.run { stage in
             let client = try await stage.client()
@@ -97,7 +97,7 @@ import Testing
         }
     }
 
-    @Test("A withdrawn request has no answer")
+    @Test("The answer to a withdrawn request is ignored")
     func withdrawn() async throws {
         try await ServiceStage.run { stage in
             let client = try await stage.client()
@@ -110,7 +110,7 @@ import Testing
     }
 }
 
-/// The results of the requests, in order.
+/// A thread-safe list of the requests' results, in order of arrival.
 private final class Answers: Sendable {
     private let answers = Guarded<[String]>([])
 
@@ -128,7 +128,7 @@ private final class Answers: Sendable {
 }
 
 extension ServiceStage {
-    /// Asks the only client to run a board.
+    /// Sends a `board.run` request to the only client.
     fileprivate func ask(_ client: LineClient, withdrawing: Bool = false) async throws -> Answers {
         try await client.call("ping")
         let answers = Answers()

@@ -9,7 +9,7 @@ struct ReservedConnectionTests {
         Caller(PeerCredentials(pid: 7, uid: uid, gid: uid, groups: []), access: AccessSettings(), daemonUID: 1)
     }
 
-    @Test("X2: the last 16 connections are for root, the daemon's user and users without a connection")
+    @Test("X2: the last 16 connections are reserved for root, the daemon's user and users without a connection")
     func reserved() async throws {
         try await ServiceStage.run(["limits": ["max_connections": 64]]) { stage in
             let clients = try await connected(48, to: stage)
@@ -33,7 +33,7 @@ struct ReservedConnectionTests {
     }
 
     @Test(
-        "X2: a small limit of connections has a small reserve, and a limit of one has none",
+        "X2: a small limit of connections has a smaller reserve, and a limit of one has none",
         arguments: [
             (4096, 16), (64, 16), (8, 2), (3, 0), (1, 0),
         ])
@@ -45,7 +45,7 @@ struct ReservedConnectionTests {
 }
 
 extension SessionRegistry {
-    /// Counts a session for another user, too.
+    /// Counts a session as a connection of another user, in addition to its own user.
     fileprivate func count(_ session: Session, as uid: UInt32) {
         session.caller = Caller(
             PeerCredentials(pid: 7, uid: uid, gid: uid, groups: []), access: AccessSettings(), daemonUID: 1)

@@ -4,9 +4,9 @@ import Testing
 @testable import HeadgateCore
 @testable import HeadgateServer
 
-@Suite("Sets of dispatchers that clients ask for", .timeLimit(.minutes(5)))
+@Suite("The limit of distinct sets of dispatchers", .timeLimit(.minutes(5)))
 struct RouteLimitTests {
-    @Test("X2: one set of dispatchers too many is limit, counted and not stored, until something is delivered")
+    @Test("X2: an event with one set of dispatchers too many is refused as `limit`, counted, and not stored")
     func narrowed() async throws {
         try await ServiceStage.run { stage in
             let client = try await stage.client()
@@ -15,7 +15,7 @@ struct RouteLimitTests {
             let one = ["collect", "archive"].map { DataItem.array([.string($0)]) }
             var refused = 0
             for ids in one where await isRefused(client, ["event": "x", "dispatchers": ids]) { refused += 1 }
-            // The set of the first dispatcher alone may be known already.
+            // The set with only the first dispatcher may be known already.
             #expect((1...2).contains(refused))
             try await client.call("track", ["event": "x"])
             let status = try await client.call("status")
@@ -24,7 +24,7 @@ struct RouteLimitTests {
         }
     }
 
-    @Test("X2: so are sets by load rules, and track_many stores none of its events")
+    @Test("X2: sets that load rules select count as well; track_many then stores none of its events")
     func byRules() async throws {
         let settings: DataObject = [
             "dispatchers": [

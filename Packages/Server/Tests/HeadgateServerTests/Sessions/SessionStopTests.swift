@@ -2,8 +2,8 @@ import Testing
 
 @testable import HeadgateServer
 
-/// Tests the reason that `client.list` gives for a client that is not read.
-@Suite("Why a session is not read")
+/// Tests the reason that `client.list` shows for a client whose requests the daemon does not read.
+@Suite("The reason why a session does not read")
 struct SessionStopTests {
     private static func limits(unanswered: Int = 100, bytes: Int = 1_000, output: Int = 1_000) -> Limits {
         var limits = Limits()
@@ -15,8 +15,8 @@ struct SessionStopTests {
         SessionMachine.Dependencies(outputBytes: bytes, isGroupFull: isGroupFull)
     }
 
-    /// Returns a machine that is taking lines and has this many messages in progress.
-    /// - Parameter bytes: the size of these messages.
+    /// Returns a state machine that is taking lines, with this many messages in progress.
+    /// - Parameter bytes: the total size of these messages.
     private func taking(_ limits: Limits = SessionStopTests.limits(), _ messages: Int = 0, bytes: Int = 0)
         -> SessionMachine
     {
@@ -31,7 +31,7 @@ struct SessionStopTests {
         return machine.mayTakeCall(now)
     }
 
-    @Test("X2: the reason is the part of the account that is full")
+    @Test("X2: the reason is the limit that the account has reached")
     func reasons() {
         var unanswered = taking(Self.limits(unanswered: 2), 2, bytes: 10)
         #expect(unanswered.linesTaken(hasMore: true, Self.output(0)) == .pause(until: .room))
@@ -51,7 +51,7 @@ struct SessionStopTests {
         #expect(kept.stop(Self.output(400)) == .unreadAnswers)
     }
 
-    @Test("X2: the reason is that of now, and not that for which the session was paused")
+    @Test("X2: the reason is the present one, not the one for which the session was paused")
     func changes() {
         var machine = taking(Self.limits(unanswered: 2), 2, bytes: 500)
         #expect(machine.linesTaken(hasMore: true, Self.output(0)) == .pause(until: .room))
@@ -63,7 +63,7 @@ struct SessionStopTests {
         #expect(machine.stop(Self.output(1_200)) == .unansweredBytes)
     }
 
-    @Test("X2: a client that has taken a part of its answers is not read before it has taken the rest")
+    @Test("X2: a session that paused for unread answers reads again only when all of them have been read")
     func halfTaken() {
         var machine = taking()
         #expect(machine.linesTaken(hasMore: true, Self.output(1_000)) == .pause(until: .room))
@@ -72,7 +72,7 @@ struct SessionStopTests {
         #expect(machine.stop(Self.output(0)) == nil)
     }
 
-    @Test("X2: a session that waits for the store says so, until it takes lines again")
+    @Test("X2: a session that waits for the store has the reason `storing` until it takes lines again")
     func storing() {
         var machine = taking(Self.limits(unanswered: 2))
         let full = Self.output(0, isGroupFull: true)
@@ -87,16 +87,16 @@ struct SessionStopTests {
         #expect(machine.stop(Self.output(0)) == .unanswered)
     }
 
-    @Test("X2: while the store is full, a session without an open call is still read for calls that store nothing")
+    @Test("X2: while the commit group is full, a session without unanswered calls takes calls that store nothing")
     func callsWhileFull() {
         let full = Self.output(0, isGroupFull: true)
         var machine = taking()
         #expect(mayCall(machine, full))
         machine.took(1, bytes: 10)
-        #expect(!mayCall(machine, full), "its call is not answered yet")
+        #expect(!mayCall(machine, full), "the first call is not answered yet")
         #expect(machine.settled(1, bytes: 10, full) == .nothing)
         #expect(mayCall(machine, full) && !mayCall(machine, Self.output(0)))
-        // The beginning of a line is no reason to pause.
+        // An incomplete line is no reason to pause.
         #expect(machine.linesTaken(hasMore: true, full) == .nothing)
         #expect(machine.reading == .open)
         #expect(machine.bytesCame() == .takeLines)
@@ -105,7 +105,7 @@ struct SessionStopTests {
         #expect(machine.linesTaken(hasMore: true, full) == .pause(until: .turn))
     }
 
-    @Test("X2: a session that is read now, or in the next turn, gives no reason, however full its account is")
+    @Test("X2: a session that reads now or in the next turn has no reason, even if its account is full")
     func none() {
         var machine = SessionMachine(limits: Self.limits())
         #expect(machine.stop(Self.output(2_000)) == nil)

@@ -4,12 +4,12 @@ import Testing
 
 @testable import HeadgateServer
 
-@Suite("The messages of a service that stops", .timeLimit(.minutes(5))) struct StoppingTests {
+@Suite("Flushes on network changes, and calls during a stop", .timeLimit(.minutes(5))) struct StoppingTests {
     private static let settings: DataObject = [
         "shutdown_timeout_ms": 600_000, "dispatchers": ["archive": nil, "collect": ["kind": "worker", "path": nil]],
     ]
 
-    @Test("F5: the network's return flushes, where `flush_on` does not say no", arguments: [true, false])
+    @Test("F5: when the network is back a flush begins, unless `flush_on` excludes it", arguments: [true, false])
     func networkReturns(isOn: Bool) async throws {
         let settings: DataObject = [
             "flush_on": ["connected": .bool(isOn), "start": false],
@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    @Test("D11: every waiting call is answered before the connection closes")
+    @Test("D11: a stop answers every waiting call before it closes the connection")
     func waitsAnswered() async throws {
         try await ServiceStage.run(StoppingTests.settings) { stage in
             let client = try await stage.client()
@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    @Test("D11: while flights are finished, no new request is accepted")
+    @Test("D11: while a stop waits for batches in flight, new requests are refused")
     func refusals() async throws {
         try await ServiceStage.run(StoppingTests.settings) { stage in
             let (scheduler, client) = (try await stage.client(), try await stage.client())
@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    @Test("D11: a call that waits for a disk that hangs is answered before its connection closes")
+    @Test("D11: a stop answers a call that waits for a hanging disk before it closes the connection")
     func waitingForTheDisk() async throws {
         let adding: ServiceStage.Adding = { $0.makeStore = { FaultyStore(scheduler: $0) } }
         try await ServiceStage.run(timeStands: true, adding: adding) { stage in

@@ -7,10 +7,10 @@ import Testing
 
 @testable import HeadgateServer
 
-/// X3: tests the work that a session may do in a turn of the loop, whatever it sends.
+/// Tests the limit of the work that a session may do in one turn of the event loop (Behaviour X3).
 @Suite("A session's share of a turn", .timeLimit(.minutes(5)))
 struct TurnShareTests {
-    @Test("X3: a share is used up by so many events, or by far fewer calls")
+    @Test("X3: a session's share of a turn is used up by a number of events, or by far fewer calls")
     func spending() {
         var share = TurnShare()
         for _ in 1..<TurnShare.whole { share.spend() }
@@ -27,7 +27,7 @@ struct TurnShareTests {
         #expect(count == TurnShare.whole / 16)
     }
 
-    @Test("X3: the excess of one turn counts in later ones")
+    @Test("X3: work that exceeds the share of a turn is deducted from later turns")
     func debt() {
         var share = TurnShare()
         share.spend(3 * TurnShare.whole + 1)
@@ -42,9 +42,9 @@ struct TurnShareTests {
     }
 
     @Test(
-        "X3: garbage gets no more than its share of a turn, and a client beside it an answer in each",
+        "X3: a client that floods its socket gets no more than its share, and another client an answer in each turn",
         arguments: [
-            // The answer has nearly thirty KB.
+            // The answer has nearly 30 KB.
             Garbage(#"{"jsonrpc":"2.0","id":1,"method":"rpc.discover"}"#, cost: 15 + 28_000 / TurnShare.answerBytes),
             Garbage("x", cost: 1), Garbage("{}", cost: 1), Garbage(#"{"jsonrpc":"2.0","method":"nothing"}"#, cost: 15),
             Garbage(String(repeating: "x", count: 60_000), cost: 1),
@@ -62,14 +62,14 @@ struct TurnShareTests {
             var total = 0
             for (turn, lines) in pace.garbage.enumerated() {
                 total += lines
-                // The last line of a turn is finished even if the share is used up.
+                // A line that has been begun is finished, even if it exceeds the share.
                 #expect((total - 1) * garbage.cost < (turn + 1) * TurnShare.whole)
             }
             #expect(total > TurnShare.whole / garbage.cost)
         }
     }
 
-    @Test("X3: a session whose share is used up continues by itself, to the last line")
+    @Test("X3: a session whose share is used up continues in later turns until its last line")
     func continues() async throws {
         try await ServiceStage.run { stage in
             let client = try await stage.client()
@@ -79,7 +79,7 @@ struct TurnShareTests {
         }
     }
 
-    @Test("X2: when a group is full, all sessions that wait for room continue, also those that must wait again")
+    @Test("X2: when a full commit group is committed, all sessions that wait for room continue, in several rounds")
     func waitingForRoom() async throws {
         let adding: ServiceStage.Adding = { configuration in
             configuration.makeStore = { scheduler in
@@ -92,7 +92,7 @@ struct TurnShareTests {
             let first = try await stage.client()
             let request = await first.request("track", ["event": "x"])
             try await first.call("ping")
-            // The next group fills behind the one that is being stored. It holds four MiB, and these clients send nine.
+            // While one commit group is being stored, the next one fills. It holds 4 MiB, and these clients send 9 MiB.
             let data: DataObject = ["x": .string(String(repeating: "x", count: 150_000))]
             let crowd = try await withThrowingTaskGroup(of: (LineClient, Int).self) { group in
                 for _ in 1...60 {
@@ -110,19 +110,19 @@ struct TurnShareTests {
     }
 }
 
-/// A line that is sent again and again.
+/// A line that a flooding client sends repeatedly.
 struct Garbage: Sendable, CustomTestStringConvertible {
     let line: String
-    /// The units of a share that the line takes.
+    /// The units of a share that the line costs.
     let cost: Int
     let testDescription: String
 
-    /// - Parameter cost: the units that the message takes beyond those of its line.
+    /// - Parameter cost: the units that the message costs in addition to its line's.
     init(_ message: String, cost: Int) {
         self.init(line: message, cost: cost, testDescription: String(message.prefix(80)))
     }
 
-    /// - Parameter cost: the units of all messages of the batch.
+    /// - Parameter cost: the units that all messages of the batch cost together.
     init(_ message: String, batchOf count: Int, cost: Int) {
         let messages = Array(repeating: message, count: count).joined(separator: ",")
         self.init(line: "[\(messages)]", cost: cost, testDescription: "\(count) × \(message)")
@@ -143,7 +143,7 @@ private struct ReportSchedule: Sendable {
 }
 
 extension ServiceStage {
-    /// Runs two clients: one sends garbage, as much as its socket takes, and one sends a request in each turn.
+    /// Runs two clients: one fills its socket with a line, and the other sends a request in each turn of the loop.
     fileprivate func pace(besideGarbage line: String) async throws -> ReportSchedule {
         try await withCheckedThrowingContinuation { done in
             do {
@@ -156,7 +156,7 @@ extension ServiceStage {
         }
     }
 
-    /// Lets the store commit whenever it has data, from the moment when a condition holds.
+    /// Lets the store commit without delay from the moment when a condition holds.
     fileprivate func release(once isReady: @escaping (Service) -> Bool) throws {
         try inspect { service in
             guard let store = service.gate.events.store as? FaultyStore else { throw Missing(what: "a store") }
@@ -169,7 +169,7 @@ extension ServiceStage {
     }
 }
 
-/// Counts the answers to two clients at the end of each turn.
+/// Counts the answers to two clients at the end of each turn of the loop.
 private final class TurnWitness {
     private let service: Service
     private let line: String
@@ -198,7 +198,7 @@ private final class TurnWitness {
     }
 
     private func endTurn() {
-        // The answers of this turn are sent at its very end, and this runs after that.
+        // The service sends a turn's answers at the end of the turn. This work runs after that.
         service.scheduler.soon { [self] in
             let failed = service.sessions.counters[.failedNotifications]
             pace.garbage.append(garbage.takeLines() + failed - notifications)

@@ -21,12 +21,12 @@ struct UserNamespaceTests {
         return caller.namespace
     }
 
-    @Test("X5: a chosen namespace is the user's own, and two users cannot have the same")
+    @Test("X5: a chosen namespace is stored with the user's ID, so two users cannot have the same one")
     func own() {
         #expect(Caller(user(1000), access: AccessSettings(), daemonUID: 1).namespace == "uid:1000")
         #expect(stored("shop", of: user(1000)) == "uid:1000/shop")
         #expect(stored("shop", of: user(1234)) == "uid:1234/shop")
-        // A user may name its own namespaces as they are stored, and gets no other user's by any name.
+        // A user may choose its own namespaces by their stored names, and cannot choose another user's.
         #expect(stored("uid:1000", of: user(1000)) == "uid:1000")
         #expect(stored("uid:1000/shop", of: user(1000)) == "uid:1000/shop")
         #expect(UserNamespace.isForeign("uid:1000/shop", to: 100) && UserNamespace.isForeign("uid:100", to: 1000))
@@ -34,7 +34,7 @@ struct UserNamespaceTests {
         #expect(!UserNamespace.isForeign("shop", to: 1000))
     }
 
-    @Test("X5: a shared namespace is stored under its name for the users who share it, and for no others")
+    @Test("X5: a shared namespace is stored without a user ID, for the users who share it only")
     func shared() {
         let sharing = ["shop": AccessSettings.Grant(uids: [1000], gids: [33])]
         #expect(stored("shop", of: user(1000), sharing: sharing) == "shop")
@@ -43,7 +43,7 @@ struct UserNamespaceTests {
         #expect(stored("shop", of: user(0), sharing: sharing) == "uid:0/shop")
     }
 
-    @Test("X5: a change of the shared namespaces moves connected clients to the namespace that they may have now")
+    @Test("X5: a change of the shared namespaces changes the namespace of connected clients at once")
     func changed() {
         var access = AccessSettings()
         access.sharedNamespaces = ["shop": AccessSettings.Grant(uids: [1000])]
@@ -55,7 +55,7 @@ struct UserNamespaceTests {
         #expect(caller.namespace == "shop")
     }
 
-    @Test("X5: a trace finds a shared namespace, one of the caller, and one of another user by its stored name")
+    @Test("X5: event.trace accepts a shared namespace, one of the caller's, and another user's stored name")
     func requested() {
         var access = AccessSettings()
         access.sharedNamespaces = ["shop": AccessSettings.Grant(uids: [1000])]
@@ -63,7 +63,7 @@ struct UserNamespaceTests {
         #expect(name("shop") == "shop" && name("mine") == "uid:0/mine" && name("uid:5/x") == "uid:5/x")
     }
 
-    @Test("X5: a namespace that the settings share must not look like that of a user")
+    @Test("X5: the name of a shared namespace must not have the form of a user's namespace")
     func names() {
         let settings: DataObject = ["access": ["shared_namespaces": ["uid:7/shop": ["uids": [1]]]]]
         #expect(Settings.read(settings).faults.map(\.path) == ["access.shared_namespaces.uid:7/shop"])
@@ -72,7 +72,7 @@ struct UserNamespaceTests {
 
 @Suite("Names of users and groups in the settings")
 struct AccountNameTests {
-    @Test("X1: users and groups are granted rights by name, and each unknown name is a fault with its path")
+    @Test("X1: settings grant rights to users and groups by name; each unknown name is a fault with its path")
     func names() throws {
         let settings: DataObject = [
             "access": [
@@ -92,7 +92,7 @@ struct AccountNameTests {
         #expect(access.object["read"] == ["uids": [], "gids": [], "users": ["root"], "groups": []])
     }
 
-    @Test("X1: a name with a NUL is not a user's name")
+    @Test("X1: a name that contains a NUL byte is unknown")
     func nul() {
         #expect(AccountName.uid("root\0x") == nil && AccountName.gid("root\0x") == nil)
     }

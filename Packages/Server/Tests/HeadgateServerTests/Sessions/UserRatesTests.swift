@@ -5,7 +5,7 @@ import Testing
 
 @testable import HeadgateServer
 
-@Suite("The rate of users")
+@Suite("The rate limit of users")
 struct UserRatesTests {
     private let start = Instant(nanoseconds: 5_000_000_000)
 
@@ -15,7 +15,7 @@ struct UserRatesTests {
         return rates
     }
 
-    @Test("Q4: a user may send a burst at once, and then the rate; other users are not affected")
+    @Test("Q4: a user may send a burst of events at once, and then events at the rate; other users are not affected")
     func bucket() {
         var rates = rates(10, burst: 5)
         #expect(rates.left(of: 7, at: start) == 5)
@@ -26,7 +26,7 @@ struct UserRatesTests {
         #expect(rates.left(of: 7, at: start + .seconds(9)) == 5)
     }
 
-    @Test("Q4: events above the burst are a debt, for which the user waits")
+    @Test("Q4: events that exceed the burst delay the user's next events")
     func debt() {
         var rates = rates(10, burst: 5)
         rates.spend(25, of: 7, at: start)
@@ -34,14 +34,14 @@ struct UserRatesTests {
         #expect(rates.next(of: 7, at: start) == start + .milliseconds(2_100))
     }
 
-    @Test("Q4: without the setting there is no limit")
+    @Test("Q4: without `limits.rate` a user's rate is not limited")
     func off() {
         var rates = UserRates()
         rates.spend(1_000_000, of: 7, at: start)
         #expect(rates.left(of: 7, at: start) == .max)
     }
 
-    @Test("Q4: a user above the rate gets no turn before the rate allows it, and then exactly one timer fires")
+    @Test("Q4: a user above the rate waits until the rate allows more events; exactly one timer fires then")
     func turns() {
         let scheduler = ManualScheduler()
         let turns = UserTurns(scheduler: scheduler)
@@ -71,7 +71,7 @@ struct UserRatesTests {
         #expect(served == 1)
     }
 
-    @Test("Q4: the setting needs a rate, and its burst is by default a second's events")
+    @Test("Q4: `limits.rate` requires `per_second`; the default burst is the events of one second")
     func setting() {
         func read(_ rate: DataItem) -> (EventRate?, [String]) {
             let read = Settings.read(["limits": ["rate": rate]])
@@ -84,7 +84,7 @@ struct UserRatesTests {
         #expect(Settings.read([:]).settings?.limits.rate == nil)
     }
 
-    @Test("Q4: above limits.rate the daemon does not read, says why, and reads again in time; no event is refused")
+    @Test("Q4: above limits.rate the daemon pauses reading, shows the reason, and reads on later; no event is refused")
     func session() async throws {
         try await ServiceStage.run(["limits": ["rate": ["per_second": 10, "burst": 20]]], timeStands: true) { stage in
             let client = try await stage.client()
@@ -92,7 +92,7 @@ struct UserRatesTests {
             for _ in 1...25 { numbers.append(await client.request("track", ["event": "x"])) }
             for number in numbers.prefix(20) { _ = try await client.answer(to: number) }
             while try await !stage.inspect({ $0.sessions.all.contains { $0.stop?.reason == .rate } }) {}
-            // More waits are possible, because the loop may read the lines in several pieces.
+            // There may be more pauses, because the loop may read the lines in several pieces.
             for number in numbers.suffix(5) {
                 try await stage.advance(by: .milliseconds(100))
                 _ = try await client.answer(to: number)

@@ -4,18 +4,18 @@ import Testing
 
 @testable import HeadgateServer
 
-@Suite("Turns of users")
+@Suite("The users' shares of a turn")
 struct UserTurnsTests {
     private let scheduler = ManualScheduler()
 
-    @Test("X3: a user who is alone has the whole turn")
+    @Test("X3: if only one user has sessions, the user has the whole turn")
     func alone() {
         let turns = UserTurns(scheduler: scheduler)
         turns.spend(1_000_000, of: 7)
         #expect(turns.left(of: 7) == .max)
     }
 
-    @Test("X3: all sessions of a user share its part of a turn, and another user's part is untouched")
+    @Test("X3: all sessions of a user use the user's share of a turn, and other users' shares are not affected")
     func shared() {
         let turns = UserTurns(scheduler: scheduler)
         turns.isShared = true
@@ -24,7 +24,7 @@ struct UserTurnsTests {
         #expect(turns.left(of: 8) == UserTurns.whole)
     }
 
-    @Test("X3: a session whose user has nothing left takes no line, and takes lines again when the user has")
+    @Test("X3: a session takes no line while its user's share is used up, and takes lines again in a later turn")
     func machine() {
         var machine = SessionMachine(limits: Limits())
         machine.userShare = 0
@@ -37,13 +37,13 @@ struct UserTurnsTests {
         #expect(machine.turnCame() == .takeLines)
         mayTake = machine.mayTakeLine(.init())
         #expect(mayTake)
-        // The session's share is no larger than the share of its user.
+        // A session's share is at most its user's.
         machine.share.spend(100)
         mayTake = machine.mayTakeLine(.init())
         #expect(!mayTake)
     }
 
-    @Test("X3: waiting for one's user costs a session nothing of its later shares")
+    @Test("X3: a session that waited for its user's share has its full share later")
     func noDebt() {
         var share = TurnShare()
         share.renew(within: -1_400)

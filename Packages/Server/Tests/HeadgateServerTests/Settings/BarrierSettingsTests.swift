@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Barriers in settings")
 struct BarrierSettingsTests {
-    /// Reads barriers together with two dispatchers.
+    /// Reads a `barriers` section in settings with two dispatchers.
     private func reading(_ barriers: String, kinds: BarrierKinds = .builtIn) throws -> SettingsReading {
         let dispatchers = #"{"a": {"kind": "file", "path": "a"}, "b": {"kind": "file", "path": "b"}}"#
         let text = #"{"dispatchers": \#(dispatchers), "barriers": \#(barriers)}"#
@@ -15,7 +15,7 @@ struct BarrierSettingsTests {
         return Settings.read(try SettingsText.parse(Array(text.utf8)), vocabulary: vocabulary)
     }
 
-    @Test("S4: the barriers object of the source documents is accepted as it is")
+    @Test("S4: the barriers object of the specification is accepted unchanged")
     func sourceDocument() throws {
         let barriers = #"""
             {
@@ -43,7 +43,7 @@ struct BarrierSettingsTests {
     }
 
     @Test(
-        "B4: scopes are words, one or many, or none at all",
+        "B4: scopes may be one word, a list of words, or absent",
         arguments: [
             (#"{}"#, nil),
             (#"{"scopes": null}"#, nil),
@@ -61,7 +61,7 @@ struct BarrierSettingsTests {
     }
 
     @Test(
-        "B4, S2: a configured barrier that stands before no dispatcher, also by its default scopes, is a warning",
+        "B4, S2: a configured barrier without scopes, whose default scopes match no dispatcher, causes a warning",
         arguments: [
             (#"{"BatchingBarrier": {}}"#, true), (#"{"ConnectivityBarrier": {}}"#, true),
             (#"{"RateBarrier": {"configuration": {"per_second": 1}}}"#, false),
@@ -75,7 +75,7 @@ struct BarrierSettingsTests {
         #expect(read.faults.isEmpty && read.warnings.map(\.description) == (isWarning ? [expected] : []))
     }
 
-    @Test("B4, B5: the default scopes of kinds that stand before some dispatchers only")
+    @Test("B4, B5: default scopes that match a dispatcher cause no warning")
     func standsBeforeSome() throws {
         for dispatchers in [
             #"{"collect": {"kind": "http", "endpoint": "https://collector.example"}}"#,
@@ -103,7 +103,7 @@ struct BarrierSettingsTests {
     }
 
     @Test(
-        "A barrier's kind is its `kind`, else its `barrier_id`, else its name",
+        "The kind of a barrier is its `kind`, or else its `barrier_id`, or else its name",
         arguments: [
             (#"{"night": {"barrier_id": "night", "kind": "BatchingBarrier"}}"#, "night"),
             (#"{"second": {"barrier_id": "BatchingBarrier"}}"#, "second"),
@@ -155,11 +155,11 @@ struct BarrierSettingsTests {
         #expect(read.settings == nil)
     }
 
-    @Test("B22: any whole batch size will do, but a wait must last", arguments: [-5, 0, 1, 10_000])
+    @Test("B22: batch_size may be any whole number, and max_wait_ms must be positive", arguments: [-5, 0, 1, 10_000])
     func batching(size: Int) throws {
         let read = try reading(#"{"BatchingBarrier": {"configuration": {"batch_size": \#(size), "max_wait_ms": 1}}}"#)
         let configuration = try #require(read.settings?.barriers.first?.configuration)
-        #expect(try BatchingSettings(configuration).batchSize == max(size, 1), "the barrier itself takes it too")
+        #expect(try BatchingSettings(configuration).batchSize == max(size, 1), "the barrier accepts the value, too")
         let faults = try reading(
             #"{"BatchingBarrier": {"configuration": {"batch_size": 1.5, "max_wait_ms": 0}}}"#
         ).faults
@@ -168,7 +168,7 @@ struct BarrierSettingsTests {
     }
 
     @Test(
-        "B20–B27, S2: the settings of a built-in barrier are all checked before they are used",
+        "B20–B27, S2: faults in the configuration of built-in barriers are reported with their paths",
         arguments: [
             (
                 #"{"ConnectivityBarrier": {"configuration": {"wifi_only": 1}}}"#,
@@ -206,7 +206,7 @@ struct BarrierSettingsTests {
         #expect(try reading(barriers).faults.map(\.description) == lines.map { "barriers." + $0 })
     }
 
-    @Test("S2: a key that a barrier does not know is a fault, and a null counts as absent")
+    @Test("S2: an unknown key in a barrier's configuration is a fault, and a null counts as absent")
     func unknownKeys() throws {
         let read = try reading(
             #"{"RateBarrier": {"on_error": "closed", "configuration": {"per_second": 5, "burst": null, "colour": 1}}}"#)
@@ -218,7 +218,7 @@ struct BarrierSettingsTests {
     }
 
     @Test(
-        "S2: required settings of a barrier are required, unless it is switched off",
+        "S2: required keys of a barrier may be absent only if its scopes are empty",
         arguments: [
             ("RateBarrier", "per_second"), ("IntervalBarrier", "interval_ms"),
         ])
@@ -230,14 +230,14 @@ struct BarrierSettingsTests {
         #expect(try reading(#"{"\#(kind)": {"scopes": []}}"#).faults == [])
     }
 
-    @Test("S2: names that only look alike are a fault")
+    @Test("S2: two names that are canonically equivalent in Unicode are a fault")
     func lookalikes() throws {
         let read = try reading(
             #"{"caf\u00e9": {"kind": "BatchingBarrier"}, "cafe\u0301": {"kind": "BatchingBarrier"}}"#)
         #expect(read.faults.count == 1 && read.faults[0].message.contains("equals another name"))
     }
 
-    @Test("S2, S6: a program's kinds check their configurations as the service's own do")
+    @Test("S2, S6: the configuration of a program's barrier kind is checked like that of built-in kinds")
     func otherKinds() throws {
         var kinds = BarrierKinds.builtIn
         kinds.add(SlowFactory())
@@ -250,7 +250,7 @@ struct BarrierSettingsTests {
     }
 }
 
-/// A barrier of a program. It is always open.
+/// A barrier of an embedding program, with the key `hours`. It is always open.
 private final class SlowBarrier: ConfigurableBarrier {
     static let id = "SlowBarrier"
 

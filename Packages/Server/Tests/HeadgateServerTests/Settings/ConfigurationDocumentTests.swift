@@ -4,9 +4,9 @@ import Testing
 
 @testable import HeadgateServer
 
-/// Compares `Docs/Configuration.md` with the keys that the readers of settings know.
+/// Compares the tables of `Docs/Configuration.md` with the keys that Headgate reads.
 @Suite struct ConfigurationDocumentTests {
-    /// A row of one of the document's tables.
+    /// A row of a table of the document.
     struct Row: CustomTestStringConvertible, Sendable {
         var key: String
         var defaultText: String
@@ -30,7 +30,7 @@ import Testing
         cell.trimmingCharacters(in: CharacterSet(charactersIn: "` "))
     }
 
-    /// Settings with every section and one entry of each kind, under the names of the document.
+    /// Settings with every section and one entry of each kind, with the placeholder names of the document.
     private static let baseText = #"""
         {
           "flush_on": {}, "trace": {}, "collectors": {}, "store": {"retain": {"max_bytes": 1048576}, "encryption": {"key_file": "x"}}, "limits": {"rate": {"per_second": 1}}, "remote": {"url": "https://x", "headers": {"NAME": "x"}, "tls": {"cert_file": "x"}},
@@ -77,13 +77,13 @@ import Testing
         try SettingsText.parse(Array(baseText.utf8))
     }
 
-    @Test("The base of these tests has no fault")
+    @Test("The base settings of these tests have no fault")
     func usable() throws {
         #expect(Settings.read(try Self.base()).faults.isEmpty)
         #expect(Self.rows.count > 90)
     }
 
-    @Test("Every key that the settings know is in the document, and no other")
+    @Test("The document has every key that Headgate reads, and no other")
     func keys() throws {
         let reader = SettingsReader(try Self.base())
         var settings = Settings()
@@ -98,18 +98,18 @@ import Testing
         #expect(superfluous.isEmpty)
     }
 
-    @Test("A key's default is its default", arguments: rows.filter { !$0.defaultText.isEmpty })
+    @Test("The documented default of a key is its default", arguments: rows.filter { !$0.defaultText.isEmpty })
     func documentedDefault(row: Row) throws {
         let value = try DataItem(parsing: Array(row.defaultText.utf8))
         let reading = Settings.read(try Self.base().patched(with: row.patch(value)))
         #expect(reading.faults.isEmpty)
-        // The configuration of barriers is kept as it is written.
+        // The configuration of a barrier is kept as written, so a written default makes a difference.
         guard !row.key.contains(".configuration.") else { return }
         let isDefault = try reading.settings == Settings.read(Self.base()).settings
         #expect(isDefault)
     }
 
-    @Test("Documented refused values are refused, and no others", arguments: rows)
+    @Test("The documented example of a refused value is refused", arguments: rows)
     func refused(row: Row) throws {
         let value = try SettingsText.parse(Array(#"{"value": \#(row.refused)}"#.utf8))["value"] ?? .null
         let faults = Settings.read(try Self.base().patched(with: row.patch(value))).faults
@@ -118,10 +118,10 @@ import Testing
 }
 
 extension ConfigurationDocumentTests.Row {
-    /// The key path with examples for the placeholders.
+    /// The key path with an example in place of the placeholder `CODE`.
     var path: String { key.replacing(".CODE", with: ".418") }
 
-    /// Returns settings with only a value for this key.
+    /// Returns settings with only this key and a value.
     func patch(_ value: DataItem) -> DataObject {
         var steps = path.split(separator: ".").map(String.init)
         let last = steps.removeLast()
@@ -130,7 +130,7 @@ extension ConfigurationDocumentTests.Row {
 }
 
 extension String {
-    /// The key path without the name of a dispatcher or barrier, because the document lists the common members once.
+    /// The key path with `NAME` for a dispatcher or barrier, because the document lists their common members once.
     fileprivate var withoutEntryName: String {
         let steps = split(separator: ".", maxSplits: 2)
         guard steps.count > 1, ["dispatchers", "barriers"].contains(steps[0]) else { return self }

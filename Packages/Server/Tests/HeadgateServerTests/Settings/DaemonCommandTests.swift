@@ -5,7 +5,7 @@ import Testing
 @Suite("The daemon's command line")
 struct DaemonCommandTests {
     @Test(
-        "The commands of headgated",
+        "Each command of headgated is read with its options",
         arguments: [
             ([], .run(DaemonOptions())),
             (
@@ -23,7 +23,7 @@ struct DaemonCommandTests {
     }
 
     @Test(
-        "Unknown words and options are reported",
+        "Unknown arguments and options of headgated are reported",
         arguments: [
             (["--config"], "--config needs a value"),
             (["--socket="], "--socket needs a value"),
@@ -37,7 +37,7 @@ struct DaemonCommandTests {
         #expect(throws: DaemonCommand.UsageFault(message: message)) { try DaemonCommand.parse(arguments) }
     }
 
-    @Test("The explanation names every option")
+    @Test("The usage text of headgated names every option")
     func usage() {
         for option in ["--config", "--socket", "--data", "--check", "--help", "--version"] {
             #expect(DaemonCommand.usage.contains(option))

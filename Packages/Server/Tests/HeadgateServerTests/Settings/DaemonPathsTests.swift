@@ -12,7 +12,7 @@ struct DaemonPathsTests {
         try DaemonPaths.find(options: options, settings: settings, environment: environment, userID: userID)
     }
 
-    @Test("The socket: command line, variable, configuration, run-time directory, /run")
+    @Test("The socket's path comes from the command line, HEADGATE_SOCKET, configuration, run-time directory or /run")
     func socket() throws {
         var environment = ["HOME": "/h", "XDG_RUNTIME_DIR": "/run/user/1000", "HEADGATE_SOCKET": "/variable"]
         let settings: DataObject = ["socket": "/file"]
@@ -28,7 +28,7 @@ struct DaemonPathsTests {
         #expect(try find(environment).socket == "/run/headgate/headgate.sock")
     }
 
-    @Test("The data: command line, configuration, service manager, state directory, home, /var/lib for root")
+    @Test("The data directory comes from the command line, configuration, environment, home directory or /var/lib")
     func data() throws {
         var environment = ["HOME": "/h", "XDG_STATE_HOME": "/state", "STATE_DIRECTORY": "/var/lib/one:/var/lib/two"]
         let settings: DataObject = ["data_dir": "/file"]
@@ -43,7 +43,7 @@ struct DaemonPathsTests {
         #expect(try find([:], userID: 0).dataDirectory == "/var/lib/headgate")
     }
 
-    @Test("Without any of them the data has no directory")
+    @Test("Without data_dir, HOME and STATE_DIRECTORY the data directory is a fault")
     func nowhere() {
         #expect(
             throws: SettingsFault(
@@ -52,13 +52,13 @@ struct DaemonPathsTests {
     }
 
     @Test(
-        "S2: a socket's path that the start would refuse is a fault", arguments: ["/dev/null", "/dev", "/dev/null/s"])
+        "S2: a path that cannot be a socket is a fault", arguments: ["/dev/null", "/dev", "/dev/null/s"])
     func pathIsTaken(path: String) {
         let findings = DaemonPaths(socket: path, dataDirectory: "/").findings
         #expect(findings.faults.map(\.path) == ["socket"])
     }
 
-    @Test("S2: a socket's directory may be missing")
+    @Test("S2: the directory of a socket may be missing")
     func missingDirectory() {
         #expect(DaemonPaths(socket: "/nowhere/at/all/s.sock", dataDirectory: "/").findings.faults.isEmpty)
     }

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Dispatchers in settings")
 struct DispatcherSettingsTests {
-    @Test("D1, D4, D9: the settings that all kinds have")
+    @Test("D1, D4, D9: the common settings of all kinds are read")
     func common() throws {
         let settings = try SettingsReading.ofDispatcher(
             #"""
@@ -29,7 +29,7 @@ struct DispatcherSettingsTests {
         #expect(settings?.dispatchers.map(\.common) == [expected])
     }
 
-    @Test("K3, Q2: a dispatcher of kind worker has a lease, and as many batches in flight as its workers can take")
+    @Test("K3, Q2: a dispatcher of kind worker has a lease, and by default the largest in_flight")
     func worker() throws {
         let defaults = try SettingsReading.ofDispatcher(#""kind": "worker""#).settings?.dispatchers.first
         #expect(defaults?.kind == KindSettings(WorkerKind(), WorkerSettings(lease: .seconds(30))))
@@ -43,7 +43,7 @@ struct DispatcherSettingsTests {
         #expect(faults.map(\.path) == ["dispatchers.d.lease_ms"])
     }
 
-    @Test("D1, Q2, Q6: dispatch_limit times in_flight has a bound, and the in_flight of a worker follows it")
+    @Test("D1, Q2, Q6: dispatch_limit × in_flight is bounded; the default in_flight of kind worker fits the bound")
     func bound() throws {
         for (settings, isFault) in [
             (#""kind": "file", "path": "f", "dispatch_limit": 1000, "in_flight": 1000"#, false),
@@ -61,7 +61,7 @@ struct DispatcherSettingsTests {
         }
     }
 
-    @Test("K1: all settings of a dispatcher of kind http")
+    @Test("K1: all settings of a dispatcher of kind http are read")
     func http() throws {
         let reading = try SettingsReading.ofDispatcher(
             #"""
@@ -91,7 +91,7 @@ struct DispatcherSettingsTests {
         #expect(dispatcher.kind == KindSettings(HTTPKind(), HTTPDispatcherSettings(http: http, form: form)))
     }
 
-    @Test("K7: all settings of a dispatcher of kind otlp")
+    @Test("K7: all settings of a dispatcher of kind otlp are read")
     func otlp() throws {
         let reading = try SettingsReading.ofDispatcher(
             #"""
@@ -111,7 +111,7 @@ struct DispatcherSettingsTests {
     }
 
     @Test(
-        "K7: an endpoint of OpenTelemetry without a path gets the usual one",
+        "K7: the default path of an otlp endpoint is /v1/logs",
         arguments: [
             ("c.example", "https://c.example/v1/logs"), ("http://c:4318/", "http://c:4318/v1/logs"),
             ("http://c/otlp/v1/logs", "http://c/otlp/v1/logs"), ("http://c/?a=b", "http://c/?a=b"),
@@ -122,7 +122,7 @@ struct DispatcherSettingsTests {
         #expect(settings?.http.endpoint == whole)
     }
 
-    @Test("K2: all settings of a dispatcher of kind file")
+    @Test("K2: all settings of a dispatcher of kind file are read")
     func file() throws {
         let reading = try SettingsReading.ofDispatcher(
             #""kind": "file", "path": "a/b", "rotate_bytes": 1, "rotate_s": 2, "keep": 0"#)
@@ -209,21 +209,21 @@ struct DispatcherSettingsTests {
     }
 
     @Test(
-        "A dispatcher's name is a plain word",
+        "A dispatcher's name of 1 to 64 letters, digits, dots, hyphens and underscores is accepted",
         arguments: ["collect", "a", "A_b-c.9", String(repeating: "x", count: 64)])
     func goodName(id: String) {
         #expect(DispatcherID.problem(about: id) == nil)
     }
 
     @Test(
-        "B4: `all` and anything but a plain word are refused as a dispatcher's name",
+        "B4: `all`, other characters and longer texts are refused as a dispatcher's name",
         arguments: ["all", "", "a b", "é", "a/b", "a:b", "\n"])
     func badName(id: String) {
         #expect(DispatcherID.problem(about: id) != nil)
         #expect(DispatcherID.problem(about: String(repeating: "x", count: 65)) != nil)
     }
 
-    @Test("K2: two dispatchers do not share a file, but may share a device")
+    @Test("K2: two dispatchers with the same file are a fault, but both may write to /dev/null")
     func sharedFiles() throws {
         let reading = try SettingsReading.of(
             #"""
@@ -235,7 +235,8 @@ struct DispatcherSettingsTests {
         #expect(reading.findings.lines == ["dispatchers.b.path: is the file of dispatcher `a`"])
     }
 
-    @Test("K2: the names of rotated files belong to their dispatcher", arguments: [true, false])
+    @Test(
+        "K2: a dispatcher's path must not be the name of another dispatcher's rotated file", arguments: [true, false])
     func rotatedNames(isFirst: Bool) throws {
         let (whole, rotated) = (
             #""a": {"kind": "file", "path": "c", "rotate_bytes": 9}"#, #""b": {"kind": "file", "path": "c.1"}"#
@@ -243,14 +244,14 @@ struct DispatcherSettingsTests {
         let entries = isFirst ? "\(whole), \(rotated)" : "\(rotated), \(whole)"
         let faults = try SettingsReading.of(#"{"dispatchers": {\#(entries)}}"#).faults
         #expect(faults.count == 1 && faults[0].path == "dispatchers.\(isFirst ? "b" : "a").path")
-        // Without rotation a numbered name is not reserved, and a suffix that is no number never is.
+        // A numbered name is free if the other file is not rotated; other suffixes are always free.
         let free =
             #""a": {"kind": "file", "path": "c"}, "b": {"kind": "file", "path": "c.1"}, "#
             + #""d": {"kind": "file", "path": "c.01", "rotate_bytes": 9}, "e": {"kind": "file", "path": "c.x"}"#
         #expect(try SettingsReading.of(#"{"dispatchers": {\#(free)}}"#).faults == [])
     }
 
-    @Test("K2: two spellings of one file are one, and the daemon's own files cannot be used twice")
+    @Test("K2: paths are compared after resolving links and dots; files of the daemon's store are refused")
     func canonicalPaths() throws {
         let folder = try ScratchFolder()
         let data = folder("data")
@@ -276,7 +277,7 @@ struct DispatcherSettingsTests {
         #expect(read(["log.ndjson", "events.ndjson", "sub/log", "/dev/null", "/dev/null", folder("log")]).faults == [])
     }
 
-    @Test("K2: no dispatcher writes the configuration, the socket, or a file that the settings read")
+    @Test("K2: a dispatcher's path must not be the configuration, the socket, or a file that the settings refer to")
     func ownFiles() throws {
         let folder = try ScratchFolder()
         let own = [folder("headgate.json"): "the daemon's configuration", folder("h.sock"): "the daemon's socket"]

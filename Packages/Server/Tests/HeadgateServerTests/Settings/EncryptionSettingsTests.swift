@@ -16,7 +16,7 @@ import Testing
 
     private let text = "7 " + String(repeating: "07", count: 32) + "\n"
 
-    @Test("C1: exactly one source of keys is named")
+    @Test("C1: settings must name exactly one source of keys")
     func source() {
         #expect(paths(["key_file": "/k"]) == [])
         #expect(paths(["key_env": "K", "enabled": false]) == [])
@@ -27,12 +27,12 @@ import Testing
         #expect(paths(["key_file": "/k", "key": "secret"]) == ["store.encryption.key"])
     }
 
-    @Test("C1: a store that cannot encrypt is a fault at the path of the setting")
+    @Test("C1: encryption of a store of kind sqlite is a fault")
     func sqlite() {
         #expect(paths(["key_file": "/k"], kind: "sqlite") == ["store.encryption"])
     }
 
-    @Test("C1: settings in force have the section as it was written, and a change waits for a start")
+    @Test("C1: the section is shown as written, and a change takes effect at the next start")
     func shown() throws {
         let (file, variable) = (reading(["key_file": "/k"]).settings, reading(["key_env": "K"]).settings)
         let (old, new) = (try #require(file), try #require(variable))
@@ -43,7 +43,7 @@ import Testing
         #expect(Settings.read(try #require(merged)).settings?.encryption == old.encryption)
     }
 
-    @Test("C1: keys are read from a file, a credential or a variable, and a missing one is a fault that shows no key")
+    @Test("C1: keys are read from a file, a credential or a variable; faults never contain a key")
     func keys() throws {
         let folder = NSTemporaryDirectory() + "/headgate-keys-" + UUID().uuidString
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -69,7 +69,7 @@ import Testing
         #expect(fault?.message.contains("0707") == false)
     }
 
-    @Test("C1: a key file that other users may read is exposed")
+    @Test("C1: a key file that other users may read is recognised as exposed")
     func exposed() throws {
         let path = NSTemporaryDirectory() + "/headgate-key-" + UUID().uuidString
         try text.write(toFile: path, atomically: true, encoding: .utf8)
@@ -81,13 +81,13 @@ import Testing
         }
     }
 
-    @Test("C1: the section cannot be persisted, because the start needs it before it reads persisted settings")
+    @Test("C1: config.set cannot persist the section, because the start needs keys to read persisted settings")
     func persisted() {
         #expect(PersistedSettings.faults(of: ["store": ["encryption": .null]]).map(\.path) == ["store.encryption"])
         #expect(PersistedSettings.faults(of: ["store": ["max_events": 5]]) == [])
     }
 
-    @Test("C1: persisted settings and the copy of the remote settings are encrypted, and rewritten with the key")
+    @Test("C1: persisted settings and the copy of remote settings are rewritten encrypted when there is a key")
     func files() throws {
         let folder = NSTemporaryDirectory() + "/headgate-settings-" + UUID().uuidString
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -115,7 +115,7 @@ import Testing
         #expect(contents().allSatisfy { !$0.contains("4711") && $0.hasPrefix("hgatefil") })
         #expect(try sealed.0.read() == settings && sealed.1.read(url: "u")?.settings == settings)
         #expect(try plain.0.read() == nil && plain.1.read(url: "u") == nil)
-        // An encrypted file under the name of another one counts as damaged.
+        // An encrypted file that was copied to another file's name counts as damaged.
         try FileManager.default.removeItem(atPath: folder + "/" + RemoteSettingsCopy.name)
         try FileManager.default.copyItem(
             atPath: folder + "/" + PersistedSettings.name, toPath: folder + "/" + RemoteSettingsCopy.name)

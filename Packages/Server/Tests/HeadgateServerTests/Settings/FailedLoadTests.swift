@@ -5,11 +5,11 @@ import Testing
 
 @testable import HeadgateServer
 
-@Suite("Layers of the settings that are refused or cannot be loaded", .timeLimit(.minutes(5)))
+@Suite("Warnings about settings that are refused or cannot be loaded", .timeLimit(.minutes(5)))
 struct FailedLoadTests {
     private static let good = #"{"dispatchers": {"collect": {"dispatch_limit": 3}}}"#
 
-    @Test("S1, S2: a file that a reload refuses is reported until a reload succeeds")
+    @Test("S1, S2: if a reload refuses the file, status has a warning until a reload succeeds")
     func file() async throws {
         try await ServiceStage.run { stage in
             let client = try await stage.client()
@@ -20,7 +20,7 @@ struct FailedLoadTests {
                 _ = try await client.refusal("config.reload")
                 #expect(try await warnings(client) { $0.hasPrefix("the configuration file is refused since ") })
                 #expect(try await isWhole("file", client) == 0)
-                // A change of another layer does not end the warning.
+                // A change of another layer does not remove the warning.
                 try await client.call("config.set", ["patch": ["shutdown_timeout_ms": 1]])
                 #expect(try await isWhole("file", client) == 0)
             }
@@ -32,7 +32,7 @@ struct FailedLoadTests {
     }
 
     @Test(
-        "S1, S2: remote settings that are refused, or cannot be fetched, are reported until a fetch succeeds",
+        "S1, S2: if remote settings are refused or cannot be fetched, status has a warning until a fetch succeeds",
         arguments: [
             ("200 OK", #"{"limits": {"max_depth": 1}}"#, "limits.max_depth: "), ("200 OK", "[]", "are refused since"),
             ("500 Internal Server Error", "", "HTTP 500"),
@@ -58,7 +58,7 @@ struct FailedLoadTests {
         }
     }
 
-    @Test("S1: a copy of the remote settings that a start ignores is reported until the server sends others")
+    @Test("S1: if a start ignores the copy of remote settings, the warning ends when the server sends valid ones")
     func copy() async throws {
         let server = try ScriptedServer { _ in .status("200 OK", body: Self.good) }
         defer { server.stop() }
@@ -77,7 +77,7 @@ struct FailedLoadTests {
         }
     }
 
-    @Test("S1: refused settings name their first faults, and the time of the first refusal")
+    @Test("S1: the warning about refused settings has the first three faults and the time of the first refusal")
     func text() throws {
         var loads = FailedLoads()
         let faults = (1...5).map { SettingsFault(path: "a\($0)", message: "is wrong") }

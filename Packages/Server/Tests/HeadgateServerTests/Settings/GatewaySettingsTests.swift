@@ -9,7 +9,7 @@ struct GatewaySettingsTests {
         try SettingsReading.of(#"{"dispatchers": {"f": {"kind": "file", "path": "f"}}, "gateway": \#(gateway)}"#)
     }
 
-    @Test("A7: all settings of a gateway")
+    @Test("A7: all settings of a gateway are read")
     func all() throws {
         let reading = try read(
             #"""
@@ -29,14 +29,14 @@ struct GatewaySettingsTests {
                 == GatewayRules([all: .barrier(barrier), exempt: .exempt], allowsBypass: false))
     }
 
-    @Test("A7: no gateway by default, and a bypass is allowed")
+    @Test("A7: by default there is no gateway, and the default gateway allows a bypass")
     func defaults() throws {
         #expect(try read("{}").settings?.gateways == GatewayRules())
         #expect(GatewayRules().allowsBypass)
     }
 
     @Test(
-        "S2: faults are reported with their paths",
+        "S2: faults of a gateway are reported with their paths",
         arguments: [
             (#"{"rules": {"a*b": "exempt"}}"#, "rules.a*b: must be named by a board, or by a prefix and *"),
             (#"{"rules": {"a": "free"}}"#, #"rules.a: must be "exempt", or an object with a board"#),
@@ -58,7 +58,7 @@ struct GatewaySettingsTests {
         #expect(reading.settings == nil)
     }
 
-    @Test("S2: a key that is not known is a fault")
+    @Test("S2: an unknown key in a gateway is a fault")
     func unknown() throws {
         let reading = try read(#"{"rules": {"a": {"board": "b", "tiemout_ms": 1}}, "rule": {}}"#)
         #expect(
@@ -70,7 +70,7 @@ struct GatewaySettingsTests {
 
     // MARK: Dispatchers
 
-    @Test("A9: a dispatcher's activation barrier, and headers that take what it puts out")
+    @Test("A9: a dispatcher's activation barrier and the board outputs that its headers use are read")
     func dispatcher() throws {
         let reading = try SettingsReading.ofDispatcher(
             #"""
@@ -84,7 +84,7 @@ struct GatewaySettingsTests {
     }
 
     @Test(
-        "S2: faults of a dispatcher's activation barrier",
+        "S2: faults of a dispatcher's activation barrier are reported with their paths",
         arguments: [
             (#""activation_barrier": {}"#, "activation_barrier.board: is required"),
             (#""activation_barrier": "login""#, "activation_barrier: must be an object"),

@@ -5,7 +5,7 @@ import Testing
 
 @testable import HeadgateServer
 
-/// X6, S1: the permitted content and sources of the remote layer.
+/// Tests the permitted content (Behaviour X6) and sources (Behaviour S1) of remote settings.
 @Suite("Remote settings")
 struct LocalSettingTests {
     private func check(_ remote: DataObject) -> SettingsReading {
@@ -16,7 +16,7 @@ struct LocalSettingTests {
     }
 
     @Test(
-        "X6: remote settings with a setting of this machine are refused as a whole, also if they only remove it",
+        "X6: remote settings that set or remove a setting of this machine are refused completely",
         arguments: [
             ("access", ["access": ["control": ["uids": [1234]]]]), ("access", ["access": .null]),
             ("remote", ["remote": ["url": "https://other"]]), ("socket", ["socket": "/tmp/s"]),
@@ -33,13 +33,13 @@ struct LocalSettingTests {
         #expect(check(given).faults.map(\.path) == [path])
     }
 
-    @Test("X6: other remote settings are accepted, those of the store included")
+    @Test("X6: other remote settings are accepted, also limits of the store")
     func accepted() {
         let remote: DataObject = ["store": ["max_events": 5], "limits": ["max_depth": 40]]
         #expect(check(remote).settings?.store.maxEvents == 5)
     }
 
-    @Test("X6: a start does not use a copy of remote settings that set access, and keeps persisted settings")
+    @Test("X6: a start ignores a copy of remote settings that sets `access`, and uses persisted settings")
     func copy() {
         let start = StartSettings(
             check: SettingsCheck(vocabulary: .builtIn, environment: [:], dataDirectory: nil),
@@ -53,7 +53,7 @@ struct LocalSettingTests {
     }
 
     @Test(
-        "S1: remote settings come over https, from this machine, or over http where the settings allow that",
+        "S1: the URL of remote settings must use https, name this machine, or be allowed by `insecure`",
         arguments: [
             ("https://example.com/s", false, true), ("http://example.com/s", false, false),
             ("http://example.com/s", true, true), ("http://127.0.0.1:8/s", false, true),
@@ -78,7 +78,7 @@ struct LocalSettingTests {
         #expect(folder.text(of: "target") == "mine")
     }
 
-    @Test("S1: the requests for remote settings are a second apart, however often their source changes")
+    @Test("S1: requests for remote settings are at least a second apart, even if the URL changes")
     func pace() {
         let pace = RemotePace()
         let start = Instant(nanoseconds: 5_000_000_000)

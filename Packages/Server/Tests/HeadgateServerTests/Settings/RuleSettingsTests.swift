@@ -15,7 +15,7 @@ struct RuleSettingsTests {
         try .of(#"{"dispatchers": {"d": {"kind": "file", "path": "f"}}, "load_rules": {\#(rules)}}"#)
     }
 
-    @Test("S5: rules are read, by themselves, by their ids and in a dispatcher's settings")
+    @Test("S5: rules are read inline, as references to other rules, and in a dispatcher's settings")
     func reads() throws {
         let reading = try SettingsReading.of(
             #"""
@@ -97,12 +97,12 @@ struct RuleSettingsTests {
         ])
     func faults(rules: String, lines: [String]) throws {
         let reading = try reading(rules)
-        // Some of these rules are not named anywhere, which is only a warning.
+        // A rule that no other setting names causes a warning, not a fault.
         #expect(reading.faults.map(\.description) == lines)
         #expect(reading.settings == nil)
     }
 
-    @Test("S5: equals and not_equals take null as a value; a value that is missing is a fault")
+    @Test("S5: the operators equals and not_equals accept null as value; a missing value is a fault")
     func null() throws {
         let condition = { (name: String, value: String) in #"{"operator": "\#(name)", "path": "x"\#(value)}"# }
         for name in [Condition.Operator.equals, .notEquals] {
@@ -118,7 +118,7 @@ struct RuleSettingsTests {
         #expect(number.faults.map(\.description) == ["load_rules.a.value: must be a number"])
     }
 
-    @Test("S5: a patch takes a value away by null, unless it names the operator: then null is the value")
+    @Test("S5: null in a patch removes a rule's value; in a patch with the operator, null is the value")
     func valueTakenAway() throws {
         let rule: DataObject = ["operator": "equals", "path": "x", "value": "y"]
         let settings: DataObject = [
@@ -133,28 +133,28 @@ struct RuleSettingsTests {
         #expect(replaced.settings?.loadRules == ["a": .just(try Condition(.notEquals, path: "x", value: .null))])
     }
 
-    @Test("S5: a rule that is equal in meaning but not in text is another rule")
+    @Test("S5: rule ids are compared by bytes, not by Unicode equivalence")
     func lookalike() throws {
         let reading = try reading(#""caf\u00e9": {"or": []}, "b": "cafe\u0301""#)
         #expect(reading.faults.map(\.path) == ["load_rules.b"])
         #expect(reading.faults.first?.message.hasPrefix("there is no load rule") == true)
     }
 
-    @Test("S5: a rule that nothing names is a warning")
+    @Test("S5: a rule that no setting names causes a warning")
     func unnamed() throws {
         let reading = try reading(#""a": {"not": "b"}, "b": {"or": []}"#)
         #expect(reading.faults.isEmpty)
         #expect(reading.warnings.map(\.path) == ["load_rules.a"])
     }
 
-    @Test("S5: rules that double each other are refused, not followed")
+    @Test("S5: rules whose references grow exponentially are refused without expanding them")
     func doubling() throws {
         let rules = (1...60).map { #""r\#($0)": {"and": ["r\#($0 - 1)", "r\#($0 - 1)"]}"# }
         let reading = try reading(#""r0": {"operator": "is_defined", "path": "x"}, "# + rules.joined(separator: ", "))
         #expect(reading.faults.last?.description == "load_rules.r60: is too large or nested too deeply")
     }
 
-    @Test("S2: a dispatcher's rule is checked as well, and an unknown key is a fault")
+    @Test("S2: a rule in a dispatcher's settings is checked like a named one, and an unknown key is a fault")
     func dispatcherRule() throws {
         let faults = try SettingsReading.ofDispatcher(#""kind": "file", "path": "f", "load_rule": "nobody""#)
         #expect(faults.findings.lines == ["dispatchers.d.load_rule: there is no load rule `nobody`"])

@@ -6,14 +6,14 @@ import Testing
 
 @Suite("Settings that change while the service runs", .timeLimit(.minutes(5)))
 struct SettingsChangeTests {
-    /// Writes the configuration file again: these settings merged into the usual ones.
+    /// Rewrites the configuration file with these settings, merged into ``ServiceStage/defaultSettings``.
     private func rewrite(_ stage: ServiceStage, _ settings: DataObject) throws {
         var text = JSONWriter()
         text.object(ServiceStage.defaultSettings.patched(with: settings))
         _ = try stage.folder.write(text.text, to: "headgate.json")
     }
 
-    @Test("S3: a reload reports its changes; dispatchers are added, removed and changed without a loss")
+    @Test("S3: a reload reports its changes, and adds, removes and changes dispatchers without losing events")
     func reload() async throws {
         try await ServiceStage.run { stage in
             let client = try await stage.client()
@@ -36,7 +36,7 @@ struct SettingsChangeTests {
         }
     }
 
-    @Test("S2: a file with a fault changes nothing, and every fault is reported with its path")
+    @Test("S2: a reload of a file with faults changes nothing, and reports every fault with its path")
     func faultyReload() async throws {
         try await ServiceStage.run { stage in
             let client = try await stage.client()
@@ -55,7 +55,7 @@ struct SettingsChangeTests {
         }
     }
 
-    @Test("S1: config.set is a layer above the file, and survives a reload of it; null removes")
+    @Test("S1: settings of config.set override the file's, survive a reload, and are removed by null")
     func programmaticLayer() async throws {
         try await ServiceStage.run { stage in
             let client = try await stage.client()
@@ -71,7 +71,7 @@ struct SettingsChangeTests {
         }
     }
 
-    @Test("S2: a patch with a fault changes nothing")
+    @Test("S2: a config.set with a fault changes nothing")
     func faultyPatch() async throws {
         try await ServiceStage.run { stage in
             let client = try await stage.client()
@@ -82,7 +82,7 @@ struct SettingsChangeTests {
         }
     }
 
-    @Test("B7: a barrier gets its new configuration, and its defaults once its entry is gone")
+    @Test("B7: a barrier gets its changed configuration, and the defaults when its entry is removed")
     func barriers() async throws {
         let batching: DataObject = ["scopes": ["collect"], "configuration": ["batch_size": 5]]
         try await ServiceStage.run(["barriers": ["BatchingBarrier": .object(batching)]]) { stage in
@@ -117,7 +117,7 @@ struct SettingsChangeTests {
         }
     }
 
-    @Test("A setting that only a start can change causes a warning")
+    @Test("A changed setting that takes effect at the next start causes a warning")
     func startOnly() async throws {
         try await ServiceStage.run { stage in
             let client = try await stage.client()
@@ -128,7 +128,7 @@ struct SettingsChangeTests {
     }
 
     @Test(
-        "S2: settings that wait for a start are shown as they are in force, for as long as they differ from the start's"
+        "S2: a setting that takes effect at the next start is shown with its present value until then"
     )
     func waiting() async throws {
         try await ServiceStage.run { stage in
@@ -150,7 +150,7 @@ struct SettingsChangeTests {
             #expect(info?["samples"].elements.first?["labels"]["durability"] == "memory")
             let number = metrics.first { $0["name"] == "headgate_settings_waiting" }
             #expect(number?["samples"].elements.first?["value"] == 2)
-            // With the values of the start again, no setting waits for the next start.
+            // When the values are those in force again, no setting waits for the next start.
             let former: DataObject = ["durability": "memory", "store": ["kind": "log"]]
             try await client.call("config.set", ["patch": .object(former), "persist": true])
             #expect(try await client.call("status")["warnings"] == [])
@@ -158,7 +158,7 @@ struct SettingsChangeTests {
     }
 
     @Test(
-        "S2: without persist config.set refuses settings that take effect at a start, because the start takes them back",
+        "S2: config.set without `persist` refuses settings that take effect only at a start",
         arguments: [
             ["durability": "full"], ["store": ["kind": "sqlite"]], ["socket": "/run/other.sock"],
             ["data_dir": "/var/lib/other"],
@@ -171,12 +171,12 @@ struct SettingsChangeTests {
             #expect(refusal.reason == "invalid_settings" && refusal.message.contains("takes effect only at a start"))
             #expect(try await client.call("config.get", ["layer": "programmatic"]) == [:])
             #expect(try await client.call("status")["warnings"] == [])
-            // A value that is in force changes nothing, so it may be named.
+            // A patch with the value in force is accepted, because it changes nothing.
             try await client.call("config.set", ["patch": ["durability": "memory"]])
         }
     }
 
-    @Test("S1: persist refuses settings that it cannot change", arguments: ["socket", "data_dir"])
+    @Test("S1: config.set with `persist` refuses settings that cannot be persisted", arguments: ["socket", "data_dir"])
     func refusedPersist(key: String) async throws {
         try await ServiceStage.run { stage in
             let client = try await stage.client()
@@ -197,7 +197,7 @@ struct SettingsChangeTests {
         }
     }
 
-    @Test("S2: with each limit at its least config.set still works, and undoes it", arguments: leastLimits)
+    @Test("S2: with a limit at its minimum config.set still works and can remove the limit", arguments: leastLimits)
     func floors(key: String, least: Int, refused: Int) async throws {
         try await ServiceStage.run { stage in
             let client = try await stage.client()
@@ -212,7 +212,7 @@ struct SettingsChangeTests {
         }
     }
 
-    /// Each limit, its least value, and a value below that.
+    /// Limits with their minimum and a value below it.
     static let leastLimits = [
         ("max_line_bytes", 1024, 1023), ("max_depth", 8, 7), ("max_connections", 1, 0),
         ("max_connections_per_uid", 1, 0),
@@ -220,7 +220,7 @@ struct SettingsChangeTests {
         ("slow_reader_timeout_ms", 1, 0),
     ]
 
-    @Test("P2: collectors that are switched off add nothing after that")
+    @Test("P2: collectors that settings switch off add nothing to later events")
     func collectors() async throws {
         try await ServiceStage.run { stage in
             let client = try await stage.client()
@@ -235,7 +235,7 @@ struct SettingsChangeTests {
     }
 
     @Test(
-        "S1: the remote layer comes from its URL, under the programmatic one, and from its copy when the server is away"
+        "S1: remote settings are fetched from their URL, and copied to disk with their ETag"
     )
     func remoteLayer() async throws {
         let server = try ScriptedServer { request in
@@ -259,7 +259,7 @@ struct SettingsChangeTests {
 @Suite("The size of the programmatic layer", .timeLimit(.minutes(5)))
 struct ProgrammaticLimitTests {
     @Test(
-        "X2: the sum of all config.set is bounded; a refused patch changes nothing, and a removal makes room"
+        "X2: the total size of settings by config.set is bounded; a refused patch changes nothing, a removal makes room"
     )
     func bounded() async throws {
         try await ServiceStage.run(["lenient": true]) { stage in

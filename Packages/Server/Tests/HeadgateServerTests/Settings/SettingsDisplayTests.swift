@@ -4,11 +4,11 @@ import Testing
 
 @testable import HeadgateServer
 
-@Suite("Settings as they are shown")
+@Suite("Settings as config.get shows them")
 struct SettingsDisplayTests {
     private let paths = DaemonPaths(socket: "/s", dataDirectory: "/d")
 
-    @Test("X4: secrets are blanked, and references to them are shown")
+    @Test("X4: secrets are blanked, and references to files and variables are shown")
     func secrets() {
         let settings: DataObject = [
             "dispatchers": [
@@ -40,13 +40,13 @@ struct SettingsDisplayTests {
             ])
     }
 
-    @Test("X4: a user is found in any surroundings")
+    @Test("X4: user info is blanked in unusual URLs, and in URLs without a scheme")
     func awkwardURLs() {
         for text in ["x://hunter2@\u{301}host", "x://a@hunter2@host", "x://hunter2@", "x://:hunter2@host?@"] {
             let shown = SettingsDisplay.blanked(["url": .string(text)]).get(key: "url", as: String.self)
             #expect(shown?.contains("hunter2") == false, "\(text)")
         }
-        // The value of a key that takes URLs without a scheme is treated as a URL.
+        // These keys also accept URLs without a scheme, so their values are treated as URLs.
         for key in ["endpoint", "servers", "url"] {
             let shown = SettingsDisplay.blanked([key: "joe:hunter2@127.0.0.1:1/s"])
             #expect(shown == [key: "***@127.0.0.1:1/s"])
@@ -55,7 +55,7 @@ struct SettingsDisplayTests {
         #expect(SettingsDisplay.blanked(harmless) == harmless)
     }
 
-    @Test("The settings in force have their defaults, and the paths in use")
+    @Test("The settings in force are shown with defaults and with the paths in use")
     func inForce() {
         let shown = SettingsDisplay.inForce(
             ["socket": "/other", "store": ["max_events": 5], "dispatchers": ["a": ["kind": "file", "path": "f"]]],

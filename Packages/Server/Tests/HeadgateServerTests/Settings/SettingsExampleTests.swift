@@ -4,9 +4,9 @@ import Testing
 
 @testable import HeadgateServer
 
-@Suite("Whole configurations")
+@Suite("Complete configurations")
 struct SettingsExampleTests {
-    @Test("The protocol's example is read")
+    @Test("The example configuration of the protocol document is read")
     func protocolExample() throws {
         let reading = try SettingsReading.of(
             #"""

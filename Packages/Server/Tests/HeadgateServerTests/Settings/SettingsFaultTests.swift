@@ -3,13 +3,13 @@ import Testing
 
 @testable import HeadgateServer
 
-/// Tests each wrong configuration, with all its faults and warnings.
+/// Tests the faults and warnings of invalid configurations.
 @Suite("Faults of settings")
 struct SettingsFaultTests {
     static let dispatcher = #""dispatchers": {"d": {"kind": "file", "path": "f"}}"#
 
     @Test(
-        "S2: faults of the sections are reported with their paths",
+        "S2: faults of each section are reported with their paths",
         arguments: [
             (#""socket": 5"#, ["socket: must be a string"]),
             (#""socket": """#, ["socket: must be a path"]),
@@ -50,7 +50,7 @@ struct SettingsFaultTests {
         #expect(reading.settings == nil)
     }
 
-    @Test("S2: every fault of a whole file is reported, not only the first")
+    @Test("S2: all faults of a configuration are reported, not only the first")
     func allFaults() throws {
         let reading = try SettingsReading.of(
             #"""
@@ -66,7 +66,7 @@ struct SettingsFaultTests {
         #expect(reading.settings == nil)
     }
 
-    @Test("S2: an unknown key is a fault, wherever it is, which names the closest known key")
+    @Test("S2: an unknown key in any section is a fault, whose message names the closest known key")
     func unknownKeys() throws {
         let reading = try SettingsReading.of(
             #"""
@@ -109,7 +109,7 @@ struct SettingsFaultTests {
     }
 
     @Test(
-        "S2: the closest known key: fewest letters to change, and an abbreviation first",
+        "S2: the closest known key has the smallest edit distance; a key that the text abbreviates is preferred",
         arguments: [
             ("per_sec", ["burst", "per_second", "flushable"], "per_second"),
             ("start_hours", ["end_hour", "start_hour"], "start_hour"),
@@ -133,7 +133,7 @@ struct SettingsFaultTests {
             try SettingsReading.of(text).findings.lines == ["dispatchers: warning: is empty, so no event is stored"])
     }
 
-    @Test("A socket's path is checked against the system's limit")
+    @Test("A path of a socket that is longer than 107 bytes is a fault")
     func longSocketPath() throws {
         let longest = "/" + String(repeating: "x", count: 106)
         #expect(try SettingsReading.of(#"{"socket": "\#(longest)"}"#).settings?.socket == longest)
@@ -141,7 +141,7 @@ struct SettingsFaultTests {
         #expect(faults.map(\.description) == ["socket: must be a path of at most 107 bytes"])
     }
 
-    @Test("X2: settings have at most as many dispatchers and barriers as an answer can show", arguments: [256, 257])
+    @Test("X2: settings may have at most 256 dispatchers and 256 barriers", arguments: [256, 257])
     func bounded(count: Int) throws {
         let dispatchers = (1...count).map { #""d\#($0)": {"kind": "file", "path": "f\#($0)"}"# }
         let barriers = (1...count).map { #""b\#($0)": {"kind": "BatchingBarrier", "configuration": {}}"# }
@@ -153,7 +153,7 @@ struct SettingsFaultTests {
     }
 
     @Test(
-        "X2: lists in the settings are bounded, so that no change of them delays other clients",
+        "X2: the lengths of lists in settings are bounded",
         arguments: [
             ("load_rules", 1024), ("gateway.rules", 1024), ("network.interface_kinds", 1024), ("transformations", 1024),
             ("dispatchers.h.headers", 256), ("barriers.b.scopes", 256),
@@ -166,7 +166,7 @@ struct SettingsFaultTests {
         }
     }
 
-    /// Returns settings with this many entries at a path.
+    /// Returns settings with this many entries in the list at a path.
     private static func settings(with count: Int, at path: String) -> DataObject {
         func entries(_ value: (Int) -> DataItem) -> DataItem {
             .object(DataObject((1...count).map { ("n\($0)", value($0)) }))

@@ -17,7 +17,7 @@ struct SettingsLayersTests {
         return layers
     }
 
-    @Test("S1: later layers win; objects are merged by key, arrays and scalars replaced")
+    @Test("S1: later layers take precedence; objects are merged by key, arrays and scalars are replaced")
     func merge() {
         var layers = layers
         layers[.remote] = ["durability": "memory", "dispatchers": ["a": ["keep": 3]]]
@@ -37,13 +37,13 @@ struct SettingsLayersTests {
         #expect(layers[.file] == file)
     }
 
-    @Test("S1: a scalar and an object replace each other")
+    @Test("S1: in a merge a scalar replaces an object, and an object replaces a scalar")
     func kindsOfValues() {
         let object: DataObject = ["a": ["x": 1], "b": 2]
         #expect(object.patched(with: ["a": 1, "b": ["y": nil, "z": 3]]) == ["a": 1, "b": ["z": 3]])
     }
 
-    @Test("S1: null in a patch takes the programmatic value away, and the file's counts again")
+    @Test("S1: null in a patch removes the programmatic value, so that the file's value applies again")
     func patch() {
         var layers = layers
         layers.patch(["dispatchers": ["a": ["keep": 9], "c": ["kind": "file", "path": "c"]]])

@@ -14,7 +14,7 @@ struct SettingsReferencesTests {
         return try #require(reading.settings)
     }
 
-    @Test("K1: missing files and variables cause a warning")
+    @Test("K1: missing files and environment variables cause warnings")
     func missing() throws {
         let warnings = try settings().references.compactMap { $0.warning(environment: [:]) { _ in false } }
         #expect(
@@ -27,7 +27,7 @@ struct SettingsReferencesTests {
             ])
     }
 
-    @Test("Present files and variables cause no warning")
+    @Test("Existing files and environment variables cause no warning")
     func present() throws {
         #expect(try settings().references.allSatisfy { $0.warning(environment: ["C": ""]) { _ in true } == nil })
         #expect(SettingsReference.isReadable("/dev/null"))

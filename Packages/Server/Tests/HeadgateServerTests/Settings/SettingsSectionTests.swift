@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Sections of settings")
 struct SettingsSectionTests {
-    @Test("Q4: the defaults of an empty configuration")
+    @Test("Q4: an empty configuration has the documented defaults")
     func defaults() throws {
         let settings = try #require(try SettingsReading.of("{}").settings)
         #expect(settings == Settings())
@@ -20,7 +20,7 @@ struct SettingsSectionTests {
         #expect(settings.shutdownTimeout == .seconds(5))
     }
 
-    @Test("X2: the limits have the names and defaults of the protocol")
+    @Test("X2: the limits have the documented names and defaults")
     func limits() {
         let object: DataObject = [
             "max_line_bytes": 1_048_576, "max_depth": 64, "max_connections": 4096, "max_connections_per_uid": 1024,
@@ -30,7 +30,7 @@ struct SettingsSectionTests {
         #expect(Limits().object == object)
     }
 
-    @Test("Every section is read")
+    @Test("The values of every section are read")
     func sections() throws {
         let settings = try #require(try SettingsReading.of(Self.full).settings)
         #expect(settings.socket == "/run/h.sock")
@@ -44,7 +44,7 @@ struct SettingsSectionTests {
         #expect(settings.store.overflow == .dropOldest)
     }
 
-    @Test("A section that is written from its values reads as the same values")
+    @Test("Sections that are written as JSON and read again have the same values")
     func roundTrip() throws {
         let given = try SettingsText.parse(Array(Self.full.utf8))
         let settings = try #require(Settings.read(given).settings)
@@ -52,7 +52,7 @@ struct SettingsSectionTests {
         #expect(Settings.read(Settings().sections).settings == Settings())
     }
 
-    /// Settings in which no value is the default.
+    /// Settings in which every value differs from its default.
     static let full = """
         {
           "socket": "/run/h.sock", "data_dir": "/data", "durability": "memory", "lenient": true, "shutdown_timeout_ms": 0,

@@ -3,7 +3,7 @@ import Testing
 
 @testable import HeadgateServer
 
-/// The table of a section, which reads and shows its keys.
+/// Tests the table of a section's keys, by which settings are read and shown.
 @Suite struct SettingsTableTests {
     private enum Word: String, CaseIterable {
         case one, two
@@ -31,7 +31,7 @@ import Testing
             [.section("inner", \.section)] + Section.table.keys.map { $0.within(\.other) })
     }
 
-    @Test("A part of a section is a member of its own, or its keys are keys of the whole")
+    @Test("A nested section is read from a member, or its keys are read from the outer section")
     func parts() {
         let whole = Whole(section: Section(name: true), other: Section(count: 3, name: true))
         #expect(whole.object["inner"] == .object(whole.section.object))
@@ -57,7 +57,7 @@ import Testing
         return (section, (reader.findings.faults + reader.findings.unknownKeys).map(\.description))
     }
 
-    @Test("Settings that a table shows are read again as they were, in the table's order")
+    @Test("Settings are shown in the table's order, and reading them again gives the same values")
     func roundTrip() {
         let section = Section(count: 0, wait: .milliseconds(5), word: .two, name: true, limit: 3)
         let shown = section.object
@@ -67,7 +67,7 @@ import Testing
         #expect(read(shown).faults.isEmpty)
     }
 
-    @Test("An absent key keeps its default, and is shown with it; one without a default is not shown")
+    @Test("An absent key has its default and is shown with it; an absent optional key is not shown")
     func absent() {
         let (section, faults) = read(["name": true])
         #expect(section == Section(name: true))

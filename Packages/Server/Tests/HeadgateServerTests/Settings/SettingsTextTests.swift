@@ -5,10 +5,10 @@ import Testing
 
 @testable import HeadgateServer
 
-@Suite("Faults in a configuration's text")
+@Suite("Syntax faults of configuration files")
 struct SettingsTextTests {
     @Test(
-        "A fault is reported with its line and column",
+        "A syntax fault is reported with its line and column",
         arguments: [
             ("", "line 1, column 1: the text ends too early"),
             ("{", "line 1, column 2: the text ends too early"),
@@ -49,7 +49,7 @@ struct SettingsTextTests {
         }
     }
 
-    @Test("The kinds of texts that are not a configuration are distinguished")
+    @Test("Invalid UTF-8, too deep nesting and a text that is not an object are reported as different faults")
     func kinds() {
         #expect(throws: SettingsFault(path: "", message: "must be an object: { … }")) {
             try SettingsText.parse(Array("[]".utf8))
@@ -66,7 +66,7 @@ struct SettingsTextTests {
 
 @Suite("Configuration files")
 struct SettingsFileTests {
-    /// Runs a test with a path in a folder of its own.
+    /// Runs a test with the path of a configuration file in a temporary folder.
     private func withPath(_ test: (String) throws -> Void) throws {
         let directory = FileManager.default.temporaryDirectory.appendingPathComponent("headgate-\(UUID())")
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
@@ -74,7 +74,7 @@ struct SettingsFileTests {
         try test(directory.appendingPathComponent("headgate.json").path)
     }
 
-    @Test("A file is read, whatever its length")
+    @Test("A file of 200 KB is read completely")
     func read() throws {
         try withPath { path in
             let value = String(repeating: "x", count: 200_000)
@@ -96,7 +96,7 @@ struct SettingsFileTests {
         }
     }
 
-    @Test("Reading a file that never ends stops at a limit")
+    @Test("Reading an endless file stops at the limit of 4 MiB")
     func endless() {
         #expect(throws: SettingsFault(path: "", message: "/dev/zero is longer than 4194304 bytes")) {
             try SettingsFile.read("/dev/zero")

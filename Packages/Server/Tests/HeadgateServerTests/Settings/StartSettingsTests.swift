@@ -14,14 +14,14 @@ struct StartSettingsTests {
         return StartSettings(check: check, file: file, program: [:], remote: remote, persisted: persisted).resolve()
     }
 
-    @Test("S1: a persisted dispatcher may name a rule of the remote layer's copy")
+    @Test("S1: a persisted dispatcher may name a rule from the copy of remote settings")
     func readTogether() {
         let remote: DataObject = ["load_rules": ["sales": ["operator": "equals", "path": "event", "value": "sale"]]]
         let late: DataObject = ["dispatchers": ["late": ["kind": "file", "path": "l", "load_rule": "sales"]]]
         let outcome = resolve(remote: remote, persisted: late)
         #expect(outcome.reading.settings?.dispatcherIDs == ["collect", "late"])
         #expect(outcome.leftOut == [] && outcome.warnings == [])
-        // Without the rule only the dispatcher that names it is left out.
+        // If the rule is missing, only the dispatcher that names it is ignored.
         let without = resolve(persisted: late.patched(with: ["limits": ["max_depth": 9]]))
         #expect(without.reading.settings?.dispatcherIDs == ["collect"])
         #expect(without.reading.settings?.limits.maxDepth == 9)
@@ -53,14 +53,14 @@ struct StartSettingsTests {
         #expect(outcome.warnings.count == leftOut.count)
     }
 
-    @Test("S1: a remote copy that does not fit is ignored, and all persisted settings are kept")
+    @Test("S1: an invalid copy of remote settings is ignored, and all persisted settings are used")
     func faultyCopy() {
         let outcome = resolve(
             remote: ["dispatchers": ["collect": ["dispatch_limit": 0]]],
             persisted: [
                 "dispatchers": ["collect": ["dispatch_limit": 7, "byte_limit": 700]], "shutdown_timeout_ms": 3,
             ])
-        // The persisted settings replace what is wrong in the remote copy.
+        // The persisted settings override the invalid value of the copy.
         #expect(outcome.leftOut == [] && outcome.refusedRemote == nil)
         let worse = resolve(
             remote: ["dispatchers": ["collect": ["keep": -1]]],
@@ -71,13 +71,13 @@ struct StartSettingsTests {
             worse.warnings.map(\.message).first?.hasPrefix("the local copy of the remote settings is ignored") == true)
     }
 
-    @Test("S1: a fault of the file keeps the service from starting")
+    @Test("S1: a fault in the configuration file prevents the start")
     func faultyFile() {
         let outcome = resolve(file: ["dispatchers": ["a": ["kind": "pigeon"]]], persisted: ["shutdown_timeout_ms": 3])
         #expect(outcome.reading.faults.map(\.path) == ["dispatchers.a.kind"])
     }
 
-    @Test("S1: ignored settings return as soon as they fit, unless they are removed meanwhile")
+    @Test("S1: ignored settings apply as soon as they are valid, unless they were removed before")
     func comesBack() throws {
         let check = SettingsCheck(vocabulary: .builtIn, environment: [:])
         let late: DataObject = ["dispatchers": ["late": ["kind": "file", "path": "l", "load_rule": "sales"]]]
@@ -100,7 +100,7 @@ struct StartSettingsTests {
         #expect(waiting == PendingSettings())
     }
 
-    @Test("S1: a refused remote layer is tried again when another layer changes")
+    @Test("S1: refused remote settings are checked again when another layer changes")
     func remoteComesBack() {
         let check = SettingsCheck(vocabulary: .builtIn, environment: [:])
         let waiting = PendingSettings(remote: ["dispatchers": ["b": ["byte_limit": 9]]])

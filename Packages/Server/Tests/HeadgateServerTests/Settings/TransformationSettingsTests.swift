@@ -14,7 +14,7 @@ struct TransformationSettingsTests {
             """#)
     }
 
-    @Test("P4: edits are done in their fixed order, whatever the order of the keys")
+    @Test("P4: edits are applied in a fixed order, independent of the order of their keys")
     func reads() throws {
         let reading = try reading(
             #"""
@@ -108,7 +108,7 @@ struct TransformationSettingsTests {
         #expect(reading.settings == nil)
     }
 
-    @Test("S2: an unknown dispatcher and a transformation that does nothing are warnings, an unknown key is a fault")
+    @Test("S2: an unknown dispatcher and a transformation without an effect cause warnings; an unknown key is a fault")
     func warnings() throws {
         let reading = try reading(#"[{"id": "t", "scopes": "dispatcher:later", "delete": ["x"]}]"#)
         #expect(

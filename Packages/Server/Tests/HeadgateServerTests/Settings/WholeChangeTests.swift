@@ -6,10 +6,10 @@ import Testing
 
 @testable import HeadgateServer
 
-/// Tests that a change of the settings is applied whole or not at all.
-@Suite("Changes that fail as a whole", .timeLimit(.minutes(5)))
+/// Tests that a change of settings is applied completely or not at all.
+@Suite("Atomic changes of settings", .timeLimit(.minutes(5)))
 struct WholeChangeTests {
-    /// Rules that double in size from one to the next, so that the last one is too large for any use.
+    /// Rules `r0` to `r13`, each twice as large as the previous one. The last one exceeds the limit of a rule's size.
     private static let doubling: DataItem = {
         var rules: DataObject = ["r0": ["operator": "is_defined", "path": "data.x"]]
         for number in 1...13 {
@@ -18,10 +18,10 @@ struct WholeChangeTests {
         }
         return .object(rules)
     }()
-    /// A rule that is too large only together with the rules that it names.
+    /// A rule that exceeds the limit only if the rules that it names are counted.
     private static let both: DataItem = ["and": ["r12", "r12"]]
 
-    @Test("S2: a rule that is too large with its referenced rules is a fault at its path", arguments: [true, false])
+    @Test("S2: a rule that is too large together with its referenced rules is a fault", arguments: [true, false])
     func tooLarge(isOfDispatcher: Bool) throws {
         var settings: DataObject = ["load_rules": Self.doubling, "dispatchers": ["d": ["kind": "file", "path": "f"]]]
         guard case .object(var rules) = Self.doubling else { return }
@@ -36,7 +36,7 @@ struct WholeChangeTests {
         #expect(Settings.read(settings.patched(with: patch)).faults.map(\.path) == [path])
     }
 
-    @Test("S2: a change that fails at a transformation's rule leaves limits, dispatchers and rules as they were")
+    @Test("S2: a config.set with a fault in a transformation's rule changes no limit, dispatcher or rule")
     func transformation() async throws {
         guard case .object(var rules) = Self.doubling else { return }
         rules["r13"] = nil
@@ -57,7 +57,7 @@ struct WholeChangeTests {
         }
     }
 
-    @Test("S2: if one sender cannot be created, those created before it are closed, and nothing else changes")
+    @Test("S2: if one sender cannot be created, the senders created before it are closed, and no setting changes")
     func senders() async throws {
         let tally = SenderTally()
         let patch: DataObject = [
@@ -75,14 +75,14 @@ struct WholeChangeTests {
             #expect(try await client.call("config.get") == before)
             #expect(tally.value == ["made", "closed"])
             try await client.call("track_many", ["events": [["event": "a"], ["event": "b"]]])
-            // The next change starts from the settings in force, without the refused change.
+            // The next change succeeds: the refused change is not part of the settings that it starts from.
             try await client.call("config.set", ["patch": ["store": ["max_events": 5]]])
         }
         #expect(tally.value == ["made", "closed"])
     }
 
     @Test(
-        "S2, B7: settings that return at a start apply in full, also to a barrier that keeps its old ones"
+        "S2, B7: a start applies all remote settings, even if one barrier refuses its configuration"
     )
     func comingBack() async throws {
         let url = "http://127.0.0.1:1/settings"
@@ -108,7 +108,7 @@ struct WholeChangeTests {
     }
 }
 
-/// A barrier that refuses some configurations.
+/// A barrier that throws for a configuration with the key `bad`.
 private final class FussyBarrier: ConfigurableBarrier {
     static let id = "FussyBarrier"
 
@@ -125,7 +125,7 @@ private final class FussyBarrier: ConfigurableBarrier {
     }
 
     func updateConfiguration(_ configuration: DataObject) throws {
-        if configuration["bad"] != nil { throw Missing(what: "something good") }
+        if configuration["bad"] != nil { throw Missing(what: "a valid configuration") }
     }
 }
 
@@ -133,7 +133,7 @@ private struct CountedKind: DispatcherKind {
     let name = "counted"
     let tally: SenderTally
 
-    /// Returns true if the entry is configured as bad. Creating a sender with such settings fails.
+    /// Returns the setting `bad`. Creating a sender fails if it is true.
     func read(_ entry: SettingsReader, common: inout DispatcherSettings) -> Bool {
         var isBad = false
         entry.section("configuration") { $0.bool("bad", into: &isBad) }
@@ -145,12 +145,12 @@ private struct CountedKind: DispatcherKind {
     func makeSender(
         of dispatcher: String, _ isBad: Bool, in context: SenderContext
     ) throws -> any Sender {
-        if isBad { throw Missing(what: "a way out") }
+        if isBad { throw Missing(what: "a destination") }
         return CountedSender(tally: tally, scheduler: context.scheduler)
     }
 }
 
-/// The events of senders, in order.
+/// A record of created and closed senders, in order.
 private final class SenderTally: Sendable {
     private let words = Guarded<[String]>([])
 

@@ -32,7 +32,7 @@ struct StoredKindTests {
     }
 
     @Test(
-        "Q1: a start with another kind is refused while there are events, names both kinds, and changes nothing",
+        "Q1: a start with another kind is refused while there are events, with both kinds in the error, and changes nothing",
         arguments: changes)
     func refused(_ old: StoreKind, _ new: StoreKind) throws {
         try fill(old, settledThrough: 2)
@@ -64,7 +64,7 @@ struct StoredKindTests {
         fresh.close()
     }
 
-    @Test("Q8: either kind is verified, and a directory without a store is reported", arguments: StoreKind.allCases)
+    @Test("Q8: verification reads both kinds, and reports a directory without a store", arguments: StoreKind.allCases)
     func verified(_ kind: StoreKind) throws {
         let verification = DirectoryVerification(directory: directory.path)
         #expect(throws: StoreFault.failed("there is no event store in \(directory.path)")) { try verification.run() }

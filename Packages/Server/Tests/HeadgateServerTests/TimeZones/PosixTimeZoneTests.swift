@@ -3,7 +3,7 @@ import Testing
 
 @testable import HeadgateServer
 
-@Suite("Time zones in a line")
+@Suite("POSIX time zones")
 struct PosixTimeZoneTests {
     private func changes(_ text: String, year: Int) throws -> [String] {
         let zone = try #require(PosixTimeZone(text.utf8))

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Time zones")
 struct TimeZoneTableTests {
-    @Test("B24: a file's transitions count until the last one, and then its footer")
+    @Test("B24: a file's transitions apply until the last one, and its footer after it")
     func transitionsAndFooter() throws {
         let rules = try TimeZoneTable(
             tzif: TZifBytes.slim(first: 3208, [(-1000, 3600), (1000, 7200)], footer: "CET-1CEST,M3.5.0,M10.5.0/3"))
@@ -23,13 +23,13 @@ struct TimeZoneTableTests {
         #expect(constant.offset(at: 0) == -10_800)
     }
 
-    @Test("B24: the first version of the format has shorter moments")
+    @Test("B24: the first version of the format has transition times of 32 bits")
     func oldVersion() throws {
         let rules = try TimeZoneTable(tzif: TZifBytes.old(first: 0, [(-1000, 60), (2_000_000_000, -60)]))
         #expect([-1001, -1000, 1_999_999_999, 2_000_000_000].map(rules.offset) == [0, 60, 60, -60])
     }
 
-    @Test("B24: a file that is cut off anywhere, or is none, is an error")
+    @Test("B24: a truncated file, or one that is not a TZif file, is an error")
     func cutOff() {
         let file = TZifBytes.slim(first: 3600, [(-1000, 3600), (1000, 7200)], footer: "CET-1CEST,M3.5.0,M10.5.0/3")
         for count in 0..<file.count {

@@ -17,7 +17,7 @@ enum ZoneDatabase {
 
 @Suite("Time zone database", .enabled(if: ZoneDatabase.exists))
 struct ZoneDatabaseTests {
-    /// The C library knows one zone, that of the environment, so each zone needs a process of its own.
+    /// The C library's zone is that of the environment, so this test changes the environment in a process of its own.
     @Test("B24: zone offsets equal those of the C library, in every zone and at any time")
     func offsets() async {
         await #expect(processExitsWith: .success) {
@@ -39,7 +39,7 @@ struct ZoneDatabaseTests {
         let moments: [Int64]
     }
 
-    /// Returns every second transition with its neighbours, and times of two centuries.
+    /// Returns the last 200 transitions, each with the seconds before and after it, and times from 1922 to 2128.
     private static func moments(around rules: TimeZoneTable) -> [Int64] {
         let edges = rules.transitions.suffix(200).flatMap { [$0.seconds - 1, $0.seconds, $0.seconds + 1] }
         return edges + stride(from: Int64(-1_500_000_000), to: 5_000_000_000, by: 9_999_991)

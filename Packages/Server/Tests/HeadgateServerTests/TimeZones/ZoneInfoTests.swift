@@ -54,7 +54,7 @@ struct ZoneInfoTests {
         #expect(try zoneInfo().table(name) == nil)
     }
 
-    @Test("B24: the machine's zone is what TZ says, else that of /etc/localtime, else UTC")
+    @Test("B24: the machine's zone is that of TZ, else that of /etc/localtime, else UTC")
     func machine() throws {
         #expect(try zoneInfo().table(nil) == table(winter))
         #expect(try zoneInfo(environment: "Far/Away").table(nil) == table(far))

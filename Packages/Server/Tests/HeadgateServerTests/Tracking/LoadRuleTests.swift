@@ -12,7 +12,7 @@ struct LoadRuleTests {
         ["dispatchers": ["collect": ["load_rule": collect], "archive": ["load_rule": archive]]]
     }
 
-    @Test("P3: a dispatcher gets the events of its rule; an event without a dispatcher is acknowledged, not stored")
+    @Test("P3: a dispatcher gets the events that match its rule; an event that none matches is not stored")
     func routes() async throws {
         let isOrder: DataItem = ["operator": "starts_with", "path": "event", "value": "order"]
         let isLarge: DataItem = ["and": [isOrder, ["operator": "greater_than", "path": "data.total", "value": 1e2]]]
@@ -36,7 +36,7 @@ struct LoadRuleTests {
     }
 
     @Test(
-        "S5: a rule sees all that is known of an event before it is stored",
+        "S5: a rule can test every member that an event has before it is stored",
         arguments: [
             (["operator": "equals", "path": "id", "value": "a\"1"], true),
             (["operator": "equals", "path": "key", "value": "k\u{E9}"], true),
@@ -69,7 +69,7 @@ struct LoadRuleTests {
         }
     }
 
-    @Test("P3: a program sets rules while the service runs; they count for the next event")
+    @Test("P3: rules that an embedding program sets while the service runs apply to the next event")
     func changes() async throws {
         let settings: DataObject = [
             "dispatchers": ["collect": ["load_rule": "wanted"]],

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Transformations in a service", .timeLimit(.minutes(5)))
 struct TransformationServiceTests {
-    @Test("P4: a transformation before the store reaches all dispatchers, one after it only its own")
+    @Test("P4: a transformation before the store applies for all dispatchers, one after it only for its dispatcher")
     func scopes() async throws {
         let settings: DataObject = [
             "transformations": [
@@ -37,7 +37,7 @@ struct TransformationServiceTests {
         }
     }
 
-    @Test("P6: members that a transformation does not touch arrive as they were sent")
+    @Test("P6: members that a transformation does not change arrive byte for byte as they were sent")
     func fidelity() async throws {
         let settings: DataObject = [
             "transformations": [
@@ -80,7 +80,7 @@ struct TransformationServiceTests {
         }
     }
 
-    @Test("P4: a program's transformer drops events for all or for one dispatcher; one that throws is counted")
+    @Test("P4: a program's transformer can drop events for all dispatchers or for one; its errors are counted")
     func dropping() async throws {
         try await ServiceStage.run { stage in
             let client = try await stage.client()
@@ -107,7 +107,7 @@ struct TransformationServiceTests {
         }
     }
 
-    /// A transformer that drops, or fails at, events that contain the word.
+    /// A transformer that drops events that contain a word, or throws for them.
     private struct Gatekeeper: Transformer {
         let word: String
 

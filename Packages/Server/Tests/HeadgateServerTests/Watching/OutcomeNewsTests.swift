@@ -5,7 +5,7 @@ import Testing
 @testable import HeadgateCore
 @testable import HeadgateServer
 
-@Suite("The difference of two reports of outcomes")
+@Suite("Changes of outcomes between two reports")
 struct OutcomeNewsTests {
     private let received: DispatcherOutcomes = {
         var counters = Counters<DispatcherCounter>()
@@ -13,7 +13,7 @@ struct OutcomeNewsTests {
         return DispatcherOutcomes(dispatcher: "collect", incarnation: 1, counters: counters, lastError: "HTTP 413")
     }()
 
-    @Test("B10: a failed attempt like the one before is not news: no event has a new outcome")
+    @Test("B10: a failed attempt with the same error is not reported, because no event has a new outcome")
     func failedOnly() {
         var present = received
         present.counters.count(.failed)
@@ -22,7 +22,7 @@ struct OutcomeNewsTests {
         #expect(present.news(to: received)?.lastError == "HTTP 503")
     }
 
-    @Test("B10: outcomes are counted from the last report")
+    @Test("B10: a report counts the outcomes since the previous report")
     func counted() {
         var present = received
         present.counters.count(.retried, 2)
@@ -30,7 +30,7 @@ struct OutcomeNewsTests {
         #expect(news?.counters[.retried] == 2 && news?.counters[.sent] == 0)
     }
 
-    @Test("B10: a dispatcher that has returned counts from zero")
+    @Test("B10: the outcomes of a dispatcher that was removed and added again are counted from zero")
     func back() {
         var present = received
         (present.incarnation, present.counters) = (2, Counters())
@@ -39,7 +39,7 @@ struct OutcomeNewsTests {
         #expect(present.news(to: received)?.counters[.sent] == 1)
     }
 
-    @Test("B10: a counter that `dispatcher.list` does not have is not a change of a dispatcher")
+    @Test("B10: a counter that `dispatcher.list` does not show is not reported as a change of the dispatcher")
     func unlisted() {
         let bench = GateBench()
         let received = bench.summary().reported

@@ -3,7 +3,7 @@ import Testing
 
 @testable import HeadgateServer
 
-@Suite("The pace of notifications")
+@Suite("The schedule of notifications")
 struct PaceTests {
     private func at(_ milliseconds: Int64) -> Instant { Instant(nanoseconds: milliseconds * 1_000_000) }
 
@@ -19,7 +19,7 @@ struct PaceTests {
     }
 
     @Test(
-        "B10: counters wait 50 ms from the last report, states 5 ms",
+        "B10: a change of counters is reported 50 ms after the previous report, a change of states 5 ms after it",
         arguments: [
             (ReportSchedule.Urgency.counters, Int64(50)), (.states, 5),
         ])
@@ -33,7 +33,7 @@ struct PaceTests {
         #expect(due == [false, true])
     }
 
-    @Test("B10: a state does not wait for the counters marked before it, nor they for others after them")
+    @Test("B10: a changed state makes the report due earlier; later changes do not delay a report")
     func sooner() {
         var pace = ReportSchedule()
         pace.mark(.states, at: at(0))
@@ -56,14 +56,14 @@ struct PaceTests {
     }
 }
 
-@Suite("The last report of a watch")
+@Suite("Entries that were reported last")
 struct ReportedEntriesTests {
     private struct Entry: Equatable {
         var id: String
         var value: Int
     }
 
-    @Test("B10: the first report has all entries, even none")
+    @Test("B10: the first report has all entries, and is sent even if there are none")
     func first() {
         var received = ReportedEntries<Entry>(by: \.id)
         let nothing = received.news([])
@@ -74,7 +74,7 @@ struct ReportedEntriesTests {
         #expect(one?.changed == [0])
     }
 
-    @Test("B10: later reports have new, changed and removed entries")
+    @Test("B10: later reports have the new, changed and removed entries only")
     func changes() {
         var received = ReportedEntries<Entry>(by: \.id)
         _ = received.news([Entry(id: "a", value: 1), Entry(id: "b", value: 1), Entry(id: "c", value: 1)])

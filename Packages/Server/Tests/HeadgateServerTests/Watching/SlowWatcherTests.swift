@@ -3,10 +3,10 @@ import Testing
 
 @testable import HeadgateServer
 
-/// B10: a watcher that has not read its output gets the present state once it has read it.
+/// Tests watchers that do not read their output (Behaviour B10): they get the present state when they read again.
 @Suite("Slow watchers", .timeLimit(.minutes(5)))
 struct SlowWatcherTests {
-    @Test("B10: a slow watcher gets the missed changes as soon as it has read its output, without further news")
+    @Test("B10: a slow watcher gets missed changes when it has read its output, without waiting for another change")
     func reportedOnDrain() async throws {
         try await ServiceStage.run { stage in
             let isReported = try await stage.slowWatcherIsNotified()
@@ -33,11 +33,11 @@ extension ServiceStage {
 private final class SlowWatcher {
     private let service: Service
     private let client: RawClient
-    /// Called with true if the change was reported.
+    /// The function that gets the outcome: true if the missed change was reported.
     private let done: (Bool) -> Void
     private var text = ""
 
-    /// A time longer than the pace of any watch. Timers of one loop fire in the order of their deadlines.
+    /// A duration longer than the interval between any watch's reports. Timers fire in the order of their deadlines.
     private static let longerThanAnyPace = Duration.milliseconds(200)
     private static let blank = UInt8(ascii: " ")
     private static let blankLine = [UInt8](repeating: blank, count: 65_535) + [UInt8(ascii: "\n")]
@@ -65,7 +65,7 @@ private final class SlowWatcher {
         service.scheduler.nextTurn { [self] in
             #expect(service.sessions.all.allSatisfy { $0.connection.outputBytes > 0 })
             _ = service.gate.pause("archive", reason: "missed", isFlushable: false) { _ in }
-            // Wait for all reports that the pause causes, including a delayed one.
+            // Waits for all reports that the pause causes, including a delayed one.
             after(Self.longerThanAnyPace) { self.catchUp() }
         }
     }
@@ -95,7 +95,7 @@ private final class SlowWatcher {
     }
 
     private func after(_ duration: Duration, _ work: @escaping () -> Void) {
-        // The work runs at the end of the next turn, when the turn's output has been written.
+        // The work runs in the turn after the deadline, when that turn's output has been written.
         _ = service.scheduler.schedule(at: service.scheduler.now + duration) { self.service.scheduler.nextTurn(work) }
     }
 }

@@ -5,13 +5,13 @@ import Testing
 
 @Suite("The cost of watching", .timeLimit(.minutes(5)))
 struct WatchCostTests {
-    /// Scopes so long that a few notifications fill the buffers of the sockets.
+    /// Scopes of a barrier that are so long that a few notifications fill the socket buffers.
     private static let scopes: [DataItem] =
         ["all"] + (100..<350).map { .string(String(repeating: "x", count: 60) + "\($0)") }
     /// The approximate size of the scopes, in bytes.
     private static let size = 250 * 66
 
-    @Test("B10: a slow reader gets the latest state, not a backlog")
+    @Test("B10: a slow reader gets the latest state, not all missed ones")
     func latestState() async throws {
         try await ServiceStage.run { stage in
             let watcher = try await stage.client()
@@ -38,7 +38,7 @@ struct WatchCostTests {
         }
     }
 
-    @Test("B10: the output for a slow reader does not grow")
+    @Test("B10: the daemon's output buffer for a slow reader is bounded")
     func bounded() async throws {
         try await ServiceStage.run { stage in
             let watcher = try await stage.client()
@@ -57,14 +57,14 @@ struct WatchCostTests {
         }
     }
 
-    @Test("B10: counters are reported together, at most every 50 ms")
+    @Test("B10: changes of counters are reported together, at most every 50 ms")
     func counters() async throws {
         try await ServiceStage.run { stage in
             let watcher = try await stage.client()
             let start = ContinuousClock.now
             try await watcher.watch("outcomes")
             let tracker = try await stage.client()
-            // Each event has a turn of its own.
+            // The answers are awaited one by one, so each event has a turn of the loop of its own.
             for _ in 0..<500 { try await tracker.call("track", ["event": "signup", "dispatchers": ["collect"]]) }
             var reported = 0
             var delivered = 0

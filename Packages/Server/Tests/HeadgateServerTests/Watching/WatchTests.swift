@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Watching", .timeLimit(.minutes(5)))
 struct WatchTests {
-    @Test("B10: a watch begins with the current state, for each topic")
+    @Test("B10: a watch begins with a notification of the present state for each topic")
     func begins() async throws {
         try await ServiceStage.run { stage in
             let client = try await stage.client("shop/2.1")
@@ -26,7 +26,7 @@ struct WatchTests {
         }
     }
 
-    @Test("B10: without topics all are watched")
+    @Test("B10: a watch without the param `topics` watches all topics")
     func allTopics() async throws {
         try await ServiceStage.run { stage in
             let client = try await stage.client()
@@ -37,7 +37,7 @@ struct WatchTests {
         }
     }
 
-    @Test("B10: watchers get a change between open and blocked, with state, time, name, reason and blocking barrier")
+    @Test("B10: watchers are notified when a dispatcher becomes blocked or open, with time, reason and barrier")
     func dispatcherIsBlocked() async throws {
         try await ServiceStage.run { stage in
             let watcher = try await stage.client()
@@ -64,7 +64,7 @@ struct WatchTests {
         }
     }
 
-    @Test("B10: a new reason alone is reported")
+    @Test("B10: a change of only the reason is reported")
     func reasonAlone() async throws {
         try await ServiceStage.run { stage in
             let client = try await stage.client()
@@ -78,7 +78,7 @@ struct WatchTests {
         }
     }
 
-    @Test("A9, B10: watchers are notified when a dispatcher's board begins or ceases to be served")
+    @Test("A9, B10: watchers are notified when a client starts or stops serving a dispatcher's board")
     func activationGate() async throws {
         let settings: DataObject = ["dispatchers": ["collect": ["activation_barrier": ["board": "login"]]]]
         try await ServiceStage.run(settings) { stage in
@@ -91,7 +91,7 @@ struct WatchTests {
             try await server.serve("login")
             _ = try await server.run()
             try await client.barrier(gate) { $0["reason"] == "board login is running" }
-            // The present run may still finish.
+            // `board.unserve` lets a run in progress finish.
             try await server.call("board.unserve", ["board": "login"])
             try await client.barrier(gate) { $0["reason"] == "no client serves board login" }
             try await server.serve("login")
@@ -99,7 +99,7 @@ struct WatchTests {
         }
     }
 
-    @Test("B10: barriers that are added and removed are reported, also those before no dispatcher")
+    @Test("B10: added and removed barriers are reported, even if they apply to no dispatcher")
     func comeAndGo() async throws {
         try await ServiceStage.run { stage in
             let client = try await stage.client()
@@ -111,7 +111,7 @@ struct WatchTests {
         }
     }
 
-    @Test("B10: a dispatcher that is removed is reported, and so are its barriers")
+    @Test("B10: the removal of a dispatcher and of its barriers is reported")
     func dispatcherGoes() async throws {
         try await ServiceStage.run { stage in
             let client = try await stage.client()
@@ -127,7 +127,7 @@ struct WatchTests {
         }
     }
 
-    @Test("B10: outcomes are counted from one notification to the next")
+    @Test("B10: each notification counts the outcomes since the previous one")
     func outcomes() async throws {
         try await ServiceStage.run { stage in
             let client = try await stage.client()
@@ -149,7 +149,7 @@ struct WatchTests {
         }
     }
 
-    @Test("B10: failures are reported with their cause")
+    @Test("B10: failed attempts are reported with their cause")
     func failures() async throws {
         let port = try TestSocket.unusedPort()
         let settings: DataObject = [
@@ -166,7 +166,7 @@ struct WatchTests {
         }
     }
 
-    @Test("B10: clients that connect, identify themselves, and disconnect are reported")
+    @Test("B10: clients are reported when they connect, call hello, and disconnect")
     func clients() async throws {
         try await ServiceStage.run { stage in
             let watcher = try await stage.client()
@@ -181,7 +181,7 @@ struct WatchTests {
         }
     }
 
-    @Test("B10: unwatch ends a watch, but not another client's")
+    @Test("B10: unwatch ends the caller's watch, and no other client's")
     func unwatch() async throws {
         try await ServiceStage.run { stage in
             let client = try await stage.client()
@@ -213,7 +213,7 @@ struct WatchTests {
         }
     }
 
-    @Test("B10: wrong topics are reported by their paths; the number of watches is bounded")
+    @Test("B10: invalid topics are refused with their paths; the number of watches is bounded")
     func refused() async throws {
         try await ServiceStage.run { stage in
             let client = try await stage.client()

@@ -20,7 +20,8 @@ import Testing
         return try scene.open()
     }
 
-    /// Appends some hundred events, a dead letter, ids and a kept value, over several segments.
+    /// Appends 300 events with ids, and a dead letter, over several segments. The first call also writes a dispatcher and a
+    /// kept value.
     private func fill(from first: SequenceNumber = 1) {
         if first == 1 { scene.write(.dispatcher(.at(0)), .keep("name", Array("kept secret".utf8))) }
         for number in stride(from: first, to: first + 300, by: 3) {
@@ -83,7 +84,7 @@ import Testing
         try expectWhole(try open(try Keys.ring(3, 2)))
     }
 
-    @Test("C2: encryption that is switched on encrypts what is stored, in the background")
+    @Test("C2: after encryption is switched on, stored files are encrypted in the background")
     func switchedOn() throws {
         try open(nil)
         fill()
@@ -98,7 +99,7 @@ import Testing
         #expect(Set(files.keys.values) == [1])
     }
 
-    @Test("C2: encryption that is switched off decrypts what is stored, and the key is not needed any more")
+    @Test("C2: after encryption is switched off, stored files are decrypted, and the key is no longer needed")
     func switchedOff() throws {
         try open(try Keys.ring(1))
         fill()
@@ -110,7 +111,7 @@ import Testing
         try expectWhole(try open(nil))
     }
 
-    @Test("C2: a new key is for what is written from then on, and rekeying rewrites the rest")
+    @Test("C2: a new key encrypts the files written from then on, and rekeying rewrites the others")
     func rekeyed() throws {
         try open(try Keys.ring(1))
         fill()
@@ -128,13 +129,13 @@ import Testing
         try expectWhole(try open(try Keys.ring(2)), through: 600)
     }
 
-    @Test("C2: a plain file that could not be removed is counted, and its bytes are overwritten")
+    @Test("C2: a plain file that cannot be removed is overwritten")
     func unremoved() throws {
         let disk = FaultyDisk()
         scene.options.disk = disk
         try open(nil)
         scene.append(Groups.of(1...3, size: 200, newRoutes: [1: [1]]))
-        // The state after a kill.
+        // The directory as a kill would leave it.
         let killed = scene.directory + "-killed"
         try FileManager.default.copyItem(atPath: scene.directory, toPath: killed)
         scene.close()
@@ -147,7 +148,7 @@ import Testing
         expectNothingPlain()
     }
 
-    @Test("C2: a key is not needed any more when nothing refers to the files under it, which are removed")
+    @Test("C2: files without needed events, ids and dead letters are removed, and their key is no longer needed")
     func obsolete() throws {
         try open(try Keys.ring(1))
         fill()
@@ -204,7 +205,7 @@ import Testing
         #expect(state.recentIDs.reduce(0) { $0 + $1.count } == 300)
     }
 
-    @Test("C1: no nonce is used twice, over starts, restored snapshots and copies of the directory")
+    @Test("C1: no nonce is used twice, across starts, restored snapshots and copies of the directory")
     func nonces() throws {
         // Each process draws its own random bytes.
         var seed: UInt64 = 0
@@ -232,7 +233,7 @@ import Testing
         #expect(seen.values.allSatisfy { $0.count == 1 })
     }
 
-    @Test("Q8: a changed byte of an encrypted group is damage, also with right checksums")
+    @Test("Q8: a changed byte of an encrypted group is damage, also with correct checksums")
     func damaged() throws {
         try open(try Keys.ring(1))
         fill()
@@ -249,7 +250,7 @@ import Testing
         #expect(scene.quarantined > 0 || !state.warnings.isEmpty)
     }
 
-    @Test("C3: without the key, a changed byte in the middle of a copy is damage of one frame")
+    @Test("C3: without the key, a changed byte in the middle of a copied segment is damage of one frame")
     func verified() throws {
         try open(nil)
         fill()
@@ -271,7 +272,7 @@ import Testing
         #expect(damage.allSatisfy { (Int($0) ?? .max) < bytes.count / 3 }, "\(damage)")
     }
 
-    /// Changes a byte of the second group, and its checksums.
+    /// Changes a byte of the fifth group, and computes its checksums again.
     private func change(_ bytes: inout [UInt8]) throws {
         guard case .header(let header) = bytes.withUnsafeBytes(LogHeader.read) else { return }
         let start = LogPosition(segment: header.number, offset: LogHeader.size)

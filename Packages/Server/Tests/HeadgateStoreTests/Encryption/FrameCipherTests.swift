@@ -12,7 +12,7 @@ import Testing
         bytes.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
     }
 
-    @Test("C1: keys are derived as RFC 5869 says")
+    @Test("C1: keys are derived as RFC 5869 specifies")
     func derivation() {
         let key = [UInt8](repeating: 0x0b, count: 22)
         #expect(
@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    @Test("C1: frames are read as they were written, and have no plain bytes", arguments: SealAlgorithm.allCases)
+    @Test("C1: frames are read as they were written, and contain no plain text", arguments: SealAlgorithm.allCases)
     func whole(_ algorithm: SealAlgorithm) throws {
         let texts = ["first text", "", String(repeating: "long ", count: 2_000)]
         let file = try File(texts, try Keys.ring(3, algorithm: algorithm))
@@ -73,7 +73,7 @@ import Testing
         #expect(file.bytes.firstRange(of: Array("long".utf8)) == nil)
     }
 
-    @Test("C1: a frame has these bytes")
+    @Test("C1: a header and a frame are encoded as these bytes")
     func golden() throws {
         let keyring = Keyring(try Keys.of(3), encrypts: true, algorithm: .aes256GCM) { bytes in
             for index in bytes.indices { bytes[index] = UInt8(index) }
@@ -91,7 +91,7 @@ import Testing
         + "010003000e080b150001020304050607000102030405060708090a0be6ec85f88433d7ff49a6060b886c45922fe8affc"
         + "2e6c9b0000000000"
 
-    @Test("C1: a changed byte is damage, whatever is done to the checksums")
+    @Test("C1: a changed byte is damage, also with correct checksums")
     func changed() throws {
         let file = try File(["one", "two", "three"], try Keys.ring(3))
         let sizes = (0..<file.bytes.count)
@@ -110,7 +110,7 @@ import Testing
         }
     }
 
-    /// Returns the bytes with right checksums for the frame at an offset, or nil if the frame's header is invalid.
+    /// Returns the bytes with correct checksums for the frame at an offset, or nil if the frame's header is invalid.
     private func repaired(_ bytes: [UInt8], at offset: Int, number: UInt64, from: Int? = nil) -> [UInt8]? {
         var bytes = bytes
         let isSealed =
@@ -157,7 +157,7 @@ import Testing
         #expect(renamed.contents() == [])
     }
 
-    @Test("C1: a changed header with right checksums is damage: the first frame is bound to it")
+    @Test("C1: a changed header with correct checksums is damage: the first frame authenticates the header")
     func changedHeader() throws {
         let file = try File(["one", "two"], try Keys.ring(3))
         var header = file.header
@@ -174,7 +174,7 @@ import Testing
         #expect(changed.contents(under: header) == [])
     }
 
-    @Test("C1: a plain frame in an encrypted file is damage, and an encrypted one in a plain file")
+    @Test("C1: a plain frame in an encrypted file is damage, and so is an encrypted frame in a plain file")
     func mixed() throws {
         let keyring = try Keys.ring(3)
         let file = try File(["one"], keyring)
@@ -188,7 +188,7 @@ import Testing
         #expect(file.contents(under: header) == [])
     }
 
-    @Test("Q8: frames are read without the file's header, except the snapshot")
+    @Test("Q8: if the file's header is damaged, all frames except the snapshot can be read")
     func damagedHeader() throws {
         let keyring = try Keys.ring(3)
         let file = try File(["one", "two"], keyring)
@@ -204,7 +204,7 @@ import Testing
         }
     }
 
-    @Test("C1: another key, another number and another algorithm open nothing")
+    @Test("C1: frames can be opened only with their key, which has the right number and the right bytes")
     func wrongKey() throws {
         let file = try File(["one"], try Keys.ring(3))
         let seal = try #require(file.header.seal)
@@ -215,7 +215,7 @@ import Testing
         #expect(FrameCipher(seal, try Keys.ring(4, 3), segment: 7, header: nil) != nil)
     }
 
-    @Test("C2: a key file has a key a line, and a fault names the line and never the key")
+    @Test("C2: a key file has one key per line, and an error names the line and never the key")
     func keyFile() throws {
         let text = "# comment\n\n 2 " + String(repeating: "0aF1", count: 16) + " \r\n" + Keys.line(1)
         #expect(try EncryptionKeys(text).numbers == [2, 1])

@@ -15,7 +15,7 @@ enum Keys {
         try EncryptionKeys(numbers.map(line).joined())
     }
 
-    /// A keyring with random bytes of a seed.
+    /// Returns a keyring whose random bytes depend on the seed alone.
     static func ring(
         _ numbers: Int..., encrypts: Bool = true, algorithm: SealAlgorithm = .aes256GCM, seed: UInt64 = 1
     ) throws -> Keyring {
@@ -46,7 +46,7 @@ struct StoreFiles {
         all.filter { Data($0.value).range(of: Data(text.utf8)) != nil }.keys.sorted()
     }
 
-    /// The nonces of all encrypted frames, with the frame's bytes.
+    /// The nonces of all encrypted frames, each with the contents of the frames that use the nonce.
     var nonces: [[UInt8]: Set<[UInt8]>] {
         var nonces: [[UInt8]: Set<[UInt8]>] = [:]
         for bytes in all.values {

@@ -80,7 +80,7 @@ import Testing
         #expect(try deadLetters(copy) == deadLetters(scene) && deadLetters(copy).count == 2)
     }
 
-    @Test("Backup: under traffic the copy is that of one moment, and both logs continue")
+    @Test("Backup: under traffic the copy has the events of one moment, and both logs continue")
     func traffic() throws {
         try open()
         append(1...30)
@@ -117,7 +117,7 @@ import Testing
         #expect(try backUp() < live + 300_000)
     }
 
-    @Test("Backup: an empty store has a copy, too")
+    @Test("Backup: an empty store can be backed up")
     func empty() throws {
         try open()
         _ = try backUp()
@@ -126,7 +126,8 @@ import Testing
         #expect(copy.append(Groups.of(1...3, newRoutes: [1: [1, 2]])) == nil)
     }
 
-    @Test("Backup: a rewind ends it, because the copy may lack events that are pending again; its dry run does not")
+    @Test(
+        "Backup: a rewind ends the backup, because the copy may lack events that are pending again; a dry run does not")
     func rewind() throws {
         try open()
         scene.write(.retain(Retention()))

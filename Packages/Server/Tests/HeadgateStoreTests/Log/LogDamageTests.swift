@@ -8,7 +8,7 @@ import Testing
 struct LogDamageTests {
     let scene = StoreScene()
 
-    /// Events 1 to 90 in segments of 8 KiB, all unsettled. The store is closed.
+    /// Appends events 1 to 90 in segments of 8 KiB, all unsettled. Then closes the store.
     private func fill() throws {
         (scene.options.segmentSize, scene.options.blockSize) = (8 << 10, 1 << 10)
         try scene.open()
@@ -26,7 +26,7 @@ struct LogDamageTests {
         try bytes.write(to: url)
     }
 
-    /// The files of the log by the numbers of their segments, the oldest first.
+    /// Returns the paths of the log's files, the oldest segment first.
     private func segments() throws -> [String] {
         let folder = scene.directory + "/log/"
         let names = try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0.hasSuffix(".log") }
@@ -39,7 +39,7 @@ struct LogDamageTests {
         return numbered.sorted { $0.0 < $1.0 }.map(\.1)
     }
 
-    @Test("Q8: a damaged event costs its group, is counted, its bytes are kept, and it delays no dispatcher")
+    @Test("Q8: damage of an event loses and counts its group, keeps its bytes, and delays no dispatcher")
     func record() throws {
         try fill()
         let file = try #require(try segments().first)
@@ -57,7 +57,7 @@ struct LogDamageTests {
         #expect(try scene.numbers() == Array(1...3) + Array(7...90))
     }
 
-    @Test("Q8: a segment whose beginning is damaged is read all the same")
+    @Test("Q8: a segment whose header is damaged can be read")
     func header() throws {
         try fill()
         let file = try #require(try segments().first)
@@ -67,7 +67,7 @@ struct LogDamageTests {
         #expect(try scene.numbers() == Array(1...90))
     }
 
-    @Test("Q8: if the state that begins the newest segment is damaged, an older one and later changes replace it")
+    @Test("Q8: if the newest segment's snapshot is damaged, an older snapshot and later changes replace it")
     func snapshot() throws {
         try fill()
         let file = try #require(try segments().last)
@@ -78,7 +78,7 @@ struct LogDamageTests {
         #expect(state.warnings.count == 1 && state.warnings[0].contains("damaged"), "\(state.warnings)")
     }
 
-    @Test("Q8: the file of an unreadable newest segment is kept, and no number is given again")
+    @Test("Q8: the file of an unreadable newest segment is kept, and no sequence number is reused")
     func newest() throws {
         try fill()
         let file = try #require(try segments().last)
@@ -91,7 +91,7 @@ struct LogDamageTests {
         #expect(try scene.reopen().lastSequenceNumber == state.lastSequenceNumber)
     }
 
-    @Test("Q8, Q7: if a file of ids is missing, the start says so, and all events are there")
+    @Test("Q8, Q7: if a file of ids is missing, the start logs a warning and finds all events")
     func missingIDs() throws {
         (scene.options.segmentSize, scene.options.mostUnfiledIDBytes) = (8 << 10, 256)
         try scene.open()
@@ -117,7 +117,7 @@ struct LogDamageTests {
         #expect(state.recentIDs.reduce(0) { $0 + $1.count } < 90)
     }
 
-    @Test("Q8: a segment whose file was shortened keeps its remaining events, whatever follows")
+    @Test("Q8: a segment whose file was shortened keeps its remaining events, also after later appends")
     func cutOff() throws {
         try fill()
         let file = try #require(try segments().first)

@@ -22,7 +22,7 @@ struct LogEndDamageTests {
         try FileManager.default.copyItem(atPath: left.directory, toPath: scene.directory)
     }
 
-    @Test("Q8: damage is counted once, also if a summary was written since")
+    @Test("Q8: damage is counted once, also if the segment's summary is written after it")
     func beforeTheSummary() throws {
         (scene.options.segmentSize, scene.options.blockSize) = (8 << 10, 1 << 10)
         try scene.open()
@@ -57,7 +57,7 @@ struct LogEndDamageTests {
         try bytes.write(to: URL(fileURLWithPath: file))
     }
 
-    @Test("Q8: damaged events in front of valid ones are reported by their number, and their bytes are kept")
+    @Test("Q8: a warning counts damaged events before valid ones, and their bytes are kept")
     func inTheMiddle() throws {
         try fill()
         try corrupt("event-5")
@@ -99,7 +99,7 @@ struct LogEndDamageTests {
     }
 
     @Test(
-        "Q8: frames that a start rewrote were on the disk: their damage is reported, and costs no other event",
+        "Q8: damage of frames that a start rewrote is reported, because they were on the disk, and loses no other event",
         arguments: [("event-2", [4, 5, 6, 7, 8, 9]), ("event-8", [1, 2, 3, 4, 5, 6])])
     func rewritten(_ event: String, left numbers: [SequenceNumber]) throws {
         left.options.durability = .normal
@@ -122,7 +122,7 @@ struct LogEndDamageTests {
         #expect(state.warnings == [] && state.notes == [] && state.lastSequenceNumber == 9)
     }
 
-    @Test("Q8: numbers of damaged packed events are not given again, however many events were in a few bytes")
+    @Test("Q8: numbers of damaged packed events are not reused, however many events were in a few bytes")
     func packedNumbers() throws {
         try left.open()
         left.write(.dispatcher(.at(0)))
@@ -143,7 +143,7 @@ struct LogEndDamageTests {
         #expect(try scene.numbers() == [1, 2])
     }
 
-    @Test("Q8: numbers of damaged events are not given again, also if only their settlements remain")
+    @Test("Q8: numbers of damaged events are not reused, also if only their settlements remain")
     func numbers() throws {
         try fill {
             left.write(.settled(1, Settled(through: 9)))
@@ -160,7 +160,7 @@ struct LogEndDamageTests {
     }
 
     @Test(
-        "Q8: numbers of damaged events are not given again if they are settled in unsynced frames",
+        "Q8: numbers of damaged events are not reused if the events are settled in unsynced frames",
         arguments: [.settled(1, Settled(through: 40)), .trim(through: 40), .deadLetter(.sample(40))] as [StoreChange])
     func settledInDoubt(_ change: StoreChange) throws {
         try fill {
@@ -176,7 +176,7 @@ struct LogEndDamageTests {
     }
 
     @Test(
-        "Q8: a number whose settlement is only in an unsynced frame is not given again",
+        "Q8: a number whose settlement is only in an unsynced frame is not reused",
         arguments: [.settled(1, Settled(through: 40)), .forgetIDs(through: 40), .deadLetter(.sample(40))]
             as [StoreChange])
     func settledWithoutDamage(_ change: StoreChange) throws {
@@ -185,7 +185,7 @@ struct LogEndDamageTests {
         #expect(try scene.reopen().lastSequenceNumber == 40)
     }
 
-    @Test("Q8: numbers of damaged events are not given again if a sync fails behind them, and the log is repaired")
+    @Test("Q8: numbers of damaged events are not reused if a later sync fails and the log is repaired")
     func repaired() throws {
         let disk = FaultyDisk()
         scene.options.disk = disk
@@ -220,7 +220,7 @@ struct LogEndDamageTests {
         #expect(try scene.reopen().unsettled[1]?[1]?.events == 87)
     }
 
-    @Test("Q3: a statement that all is settled covers the present events, not later ones")
+    @Test("Q3: a trim through the highest number settles the present events, not later ones")
     func allTrimmed() throws {
         try fill { left.write(.trim(through: .max)) }
         #expect(try scene.open().lastSequenceNumber == 9)
@@ -228,21 +228,21 @@ struct LogEndDamageTests {
         #expect(try scene.reopen().unsettled[1]?[1]?.events == 1)
     }
 
-    @Test("Q8: a number that is marked as settled counts as given")
+    @Test("Q8: a number that is marked as settled counts as used")
     func settled() {
         var state = LogState()
         state.lastSequenceNumber = 3
         state.dispatchers[1] = StoredDispatcher(number: 1, id: "collect", settled: Settled(through: 4, and: [6...7]))
         #expect(state.highestMentioned == 7)
         state.trimmedThrough = 8
-        #expect(state.highestMentioned == 8, "nobody needs what is up to it: a start takes it for settled by all")
+        #expect(state.highestMentioned == 8, "a start treats all numbers up to it as settled by all dispatchers")
         state.ids.forget(through: 9)
         #expect(state.highestMentioned == 9)
         state.deadLetters.add(.sample(12), at: DeadLetterPosition(frame: LogPosition(segment: 1, offset: 64), index: 0))
-        #expect(state.highestMentioned == 12, "of a dead letter only its number may be left")
+        #expect(state.highestMentioned == 12, "only the number of a dead letter's event may be left")
     }
 
-    @Test("Q8: a number that only a dead letter or a remembered id has counts as given")
+    @Test("Q8: a number that only a dead letter or a remembered id has counts as used")
     func mentioned() {
         var state = LogState()
         state.lastSequenceNumber = 3
@@ -260,7 +260,7 @@ struct LogEndDamageTests {
         #expect(state.highestMentioned == 12)
     }
 
-    @Test("Q8, D10: after a second start, too, no number is given again that only a dead letter has")
+    @Test("Q8, D10: a number that only a dead letter has is not reused, also after a second start")
     func deadLetterAcrossStarts() throws {
         try fill { left.write(.deadLetter(.sample(40))) }
         for _ in 1...2 {

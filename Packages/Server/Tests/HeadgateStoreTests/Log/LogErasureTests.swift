@@ -5,7 +5,7 @@ import Testing
 @testable import HeadgateCore
 @testable import HeadgateStore
 
-/// Erased events in a log of small segments: nothing reads or counts them, and no file keeps their bytes.
+/// Tests that erased events are neither read nor counted, and that no file keeps their bytes. The segments are small.
 @Suite struct LogErasureTests {
     let scene = StoreScene()
 
@@ -85,7 +85,7 @@ import Testing
         #expect(try scene.numbers(after: 300) == [301, 302, 303])
     }
 
-    @Test("E2: the search of an erasure takes a few events at once, for which commits wait, and finds each needed one")
+    @Test("E2: an erasure searches a few events at a time, because commits wait for it, and finds each needed event")
     func smallSteps() throws {
         try fill()
         var scan = ErasureScan(ErasureRule(.and([])), through: LogErasureTests.count, part: ErasureScan.Part())
@@ -97,7 +97,7 @@ import Testing
         #expect(scan.count == 100 && scan.found.map(\.sequenceNumber).suffix(100) == Array(201...LogErasureTests.count))
     }
 
-    @Test("E1: no removed file, whole or set aside, can come back after a power failure")
+    @Test("E1: no removed file, whole or set aside, can reappear after a power failure")
     func certainRemovals() throws {
         let disk = FaultyDisk()
         scene.options.disk = disk
@@ -107,7 +107,7 @@ import Testing
         #expect(!disk.hasUncertainRemovals)
     }
 
-    @Test("E1: an erasure that is written is in force, though it could not be synced")
+    @Test("E1: an erasure that is written takes effect, even if its sync fails")
     func failedSync() throws {
         let disk = FaultyDisk()
         scene.options.disk = disk
@@ -135,7 +135,7 @@ import Testing
     }
 
     @Test(
-        "E2: an erasure that is recorded is finished after a stop at any step", arguments: [0, 1, 2, 4, 7, 11, 16, 22])
+        "E2: after a stop at any step, a recorded erasure is finished", arguments: [0, 1, 2, 4, 7, 11, 16, 22])
     func stopped(steps: Int) throws {
         try fill()
         try erase()
@@ -162,7 +162,8 @@ import Testing
         #expect(try scene.reopen().lastSequenceNumber == next - 1)
     }
 
-    @Test("E2: clients do not wait for removed files of segments that began during the removal: they are used again")
+    @Test(
+        "E2: files of segments that began during the removal are reused, so that clients do not wait for their removal")
     func reusedFiles() throws {
         let disk = FaultyDisk()
         scene.options.disk = disk

@@ -4,8 +4,8 @@ import Testing
 
 @testable import HeadgateStore
 
-/// The bytes of the log, as `Docs/Log.md` has them. A test here that fails says that files would be written that other versions read
-/// otherwise: then ``LogFormat/version`` has to grow.
+/// Compares the bytes of the log with those of `Docs/Log.md`. After a change that makes a test fail, other versions would
+/// misread the files. ``LogFormat/version`` must then be raised.
 @Suite("The bytes of the log")
 struct LogGoldenTests {
     private func hex(_ bytes: [UInt8]) -> String {
@@ -27,7 +27,7 @@ struct LogGoldenTests {
                 + "0010000000000000" + "0000000000000000" + "0000000000000000" + "b81d09b0c4efe350")
     }
 
-    @Test("Q11: a frame is these bytes, of which the checksum of the content is that of `xxhsum -H3`")
+    @Test("Q11: a frame is encoded as these bytes, and the content's checksum equals that of `xxhsum -H3`")
     func frame() {
         var writer = LogWriter()
         let position = LogPosition(segment: 5, offset: 64)
@@ -39,7 +39,7 @@ struct LogGoldenTests {
         #expect(sum == 15_776_394_213_003_330_098)
     }
 
-    @Test("Q11: a group is these bytes")
+    @Test("Q11: a group is encoded as these bytes")
     func group() {
         let group = Groups.of(7...7, route: 3, size: 2, timeToLive: .milliseconds(50), newRoutes: [3: [1, 258]])
         let span =
@@ -55,7 +55,7 @@ struct LogGoldenTests {
                 == span + "2c0000002c000000" + extras + size + size + hex(records))
     }
 
-    @Test("Q11: a packed piece is read from these bytes: a block of LZ4 behind its unpacked and packed lengths")
+    @Test("Q11: a packed piece is read from these bytes: a block of LZ4 after its unpacked and packed lengths")
     func packed() throws {
         let bytes = Array("no, no, no, no, no, no, no, no, no, no".utf8)
         // Four literal bytes, a match of 29 bytes at distance four, and the five literal bytes that end a block.
@@ -70,7 +70,7 @@ struct LogGoldenTests {
         #expect(read == bytes)
     }
 
-    @Test("Q11: ids of clients are these bytes")
+    @Test("Q11: the ids that clients gave are encoded as these bytes")
     func ids() {
         var ids = LogIDs()
         ids.add(RecentIDs(lastSequenceNumber: 9, receivedStamp: 8, count: 1, bytes: [1, 2]))
@@ -78,7 +78,7 @@ struct LogGoldenTests {
         #expect(hex { ids.writeRecent(packedFrom: .max, to: &$0) } == "1f0000001f000000" + list)
     }
 
-    @Test("Q11: each change is these bytes", arguments: changes)
+    @Test("Q11: each change is encoded as these bytes", arguments: changes)
     func change(_ change: LogChange, _ bytes: String) {
         #expect(hex { change.write(to: &$0) } == bytes)
     }
@@ -141,7 +141,7 @@ struct LogGoldenTests {
         ),
     ]
 
-    @Test("Q11: a state is these bytes")
+    @Test("Q11: a state is encoded as these bytes")
     func state() {
         var state = LogState()
         state.dispatchers[1] = StoredDispatcher(number: 1, id: "a", settled: Settled(through: 5, and: [7...9]))
@@ -182,7 +182,7 @@ struct LogGoldenTests {
         #expect(hex { $0.put(state) } == expected.joined())
     }
 
-    @Test("Q11: a summary is these bytes")
+    @Test("Q11: a summary is encoded as these bytes")
     func summary() {
         var index = LogIndex(blockSize: 100)
         index.add(

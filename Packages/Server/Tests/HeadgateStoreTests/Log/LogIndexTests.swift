@@ -10,7 +10,7 @@ struct LogIndexTests {
         return LogSpan(first: numbers.lowerBound, last: numbers.upperBound, tallies: tallies, ages: GroupAges())
     }
 
-    @Test("Q6: there is room for the index when it is written, whatever was added and lost")
+    @Test("Q6: an index takes at most its weight in bytes, whatever was added and lost")
     func weight() throws {
         var index = LogIndex(blockSize: 100)
         index.add(span(1...2, routes: 1...2), at: 0..<60)

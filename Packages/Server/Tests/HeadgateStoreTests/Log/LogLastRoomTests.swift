@@ -4,7 +4,7 @@ import Testing
 
 @testable import HeadgateStore
 
-/// The claims to the last room of a full disk (decisions 51, 52 and 55).
+/// Tests which changes get the last room of a full disk (decisions 51, 52 and 55).
 @Suite("The last room of a full disk")
 final class LogLastRoomTests {
     private let disk = FaultyDisk()
@@ -83,7 +83,7 @@ final class LogLastRoomTests {
         for _ in 0..<20 { #expect(append()) }
     }
 
-    @Test("Q8, D10: on a full disk dead letters are deleted, also where there is no room for another change")
+    @Test("Q8, D10: on a full disk dead letters are deleted, also if there is no room for other changes")
     func deadLettersLast() throws {
         for number in 1...12 as ClosedRange<SequenceNumber> {
             #expect(write(.deadLetter(.sample(number))))
@@ -98,7 +98,7 @@ final class LogLastRoomTests {
         #expect(append())
     }
 
-    @Test("Q8: releasing a segment that is too small for another leaves the room for a change that frees more")
+    @Test("Q8: the release of a segment that is too small to be reused leaves room for a change that frees more")
     func smallSegments() throws {
         // The other dispatcher's few events are copied to a small segment.
         for number in 1...260 { #expect(append(route: number == 30 || number == 90 ? 2 : 1)) }
@@ -117,7 +117,7 @@ final class LogLastRoomTests {
         for _ in 0..<20 { #expect(append()) }
     }
 
-    @Test("Q8: nothing is refused for room that only released segments take")
+    @Test("Q8: no event is refused while released segments take the room")
     func atOnce() {
         fill()
         #expect(settleAll())

@@ -95,7 +95,7 @@ struct LogPieceTests {
         }
     }
 
-    /// The groups of the first segment, and the bytes that they lie in.
+    /// Returns the kinds and ranges of the groups of the first segment, and the bytes and path of its file.
     private func groups() throws -> (kinds: [LogFrame.Kind], ranges: [Range<Int>], bytes: [UInt8], path: String) {
         let path = scene.options.logDirectory + "/000001.log"
         let bytes = try #require(FileManager.default.contents(atPath: path)).map { $0 }
@@ -108,7 +108,7 @@ struct LogPieceTests {
         return (groups.map(\.frame.kind), groups.map { $0.offset..<$0.offset + $0.frame.size }, bytes, path)
     }
 
-    @Test("Q8: damage in a packed group costs that group, which is counted", arguments: [52, 200, -9])
+    @Test("Q8: damage in a packed group loses that group alone, and counts its events", arguments: [52, 200, -9])
     func damage(_ offset: Int) throws {
         try fill()
         var (kinds, ranges, bytes, path) = try groups()

@@ -61,7 +61,7 @@ struct LogRemovalTests {
     }
 
     @Test(
-        "Q8, Q9: with the whole data directory renamed the fresh one is this daemon's alone, and the old one stays whole"
+        "Q8, Q9: if the data directory is renamed, the daemon creates a new one and locks it against other daemons"
     )
     func dataDirectory() throws {
         try fill()
@@ -74,7 +74,7 @@ struct LogRemovalTests {
         #expect(try scene.open().lastSequenceNumber == 93)
     }
 
-    @Test("Q9: where another directory replaced its own, a daemon writes nothing beside or over another daemon's log")
+    @Test("Q9: if another daemon's directory replaces its own, a daemon writes nothing there")
     func replaced() throws {
         try fill()
         let elsewhere = scene.directory + "-elsewhere"
@@ -116,7 +116,7 @@ struct LogRemovalTests {
         #expect(try scene.numbers() == [94, 95, 96])
     }
 
-    @Test("P1: events are refused as long as there is no place for a fresh log, and taken once there is")
+    @Test("P1: events are refused while no new log can be created, and accepted once one can")
     func noRoom() throws {
         try fill()
         try FileManager.default.removeItem(atPath: log)

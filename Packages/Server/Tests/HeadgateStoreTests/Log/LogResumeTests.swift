@@ -45,7 +45,7 @@ final class LogResumeTests {
         _ = try engine.commit([.write([.keep(name, [value])])]).get()
     }
 
-    @Test("Q8: events that a start has not found stay lost, even if the next start rewrites the bytes before them")
+    @Test("Q8: changes that a start has not found stay lost, even if the next start rewrites the bytes before them")
     func nothingComesBack() throws {
         try life { engine in
             try keep("place", 1, engine)
@@ -70,7 +70,7 @@ final class LogResumeTests {
     }
 
     @Test(
-        "Q1: a start revokes the mark of an orderly stop at once, and syncs that",
+        "Q1: a start revokes the mark of an orderly stop at once, and syncs this write",
         arguments: [false, true])
     func takenBackAtOnce(wasKilledBefore: Bool) throws {
         // After a kill, the start rewrites the frames and adds a restart marker.
@@ -101,7 +101,7 @@ final class LogResumeTests {
     }
 
     @Test(
-        "Q8: a file that reads as unused is removed at a start: on the disk it may be the newest segment"
+        "Q8: a start removes a file that reads as unused, because on the disk it may be the newest segment"
     )
     func removals() throws {
         try life(stop)

@@ -4,14 +4,15 @@ import Testing
 
 @testable import HeadgateStore
 
-/// Retained events, and rewinds, in a log of small segments.
+/// Tests retained events, and rewinds, in a log of small segments.
 @Suite struct LogRetentionTests {
     let scene = StoreScene()
 
     /// The number of events that were appended.
     private static let count: SequenceNumber = 90
 
-    /// Opens a log in segments of 8 KiB with events that dispatcher 1 has settled, received at 1, 2, 3 and so on.
+    /// Opens a log in segments of 8 KiB with groups of three events, which dispatcher 1 has settled. A group's time of
+    /// receipt is the number of its first event.
     private func fill(_ retention: Retention?) throws {
         (scene.options.segmentSize, scene.options.blockSize) = (8 << 10, 1 << 10)
         scene.options.leastPacked = .max
@@ -36,7 +37,7 @@ import Testing
         if case .notRetained(let oldest) = outcome { oldest?.sequenceNumber } else { nil }
     }
 
-    @Test("R1: without limits settled events stay, through copies, reviews and restarts")
+    @Test("R1: without limits settled events stay, also after background work and restarts")
     func everything() throws {
         try fill(Retention())
         _ = try scene.reopenWhenIdle()
@@ -84,7 +85,7 @@ import Testing
         #expect(try scene.numbers(after: 50) == Array(51...LogRetentionTests.count))
     }
 
-    @Test("R1, Q10: events that are no longer retained make room")
+    @Test("R1, Q10: the room of events that are no longer retained is freed")
     func room() throws {
         try fill(Retention())
         scene.write()
@@ -111,7 +112,7 @@ import Testing
         #expect(queue.isComplete && queue.unsettled.total.events == 30)
     }
 
-    @Test("R2, R3: a rewind survives, and its pending events are kept beyond the limits")
+    @Test("R2, R3: a rewind survives a restart, and its pending events are kept beyond the limits")
     func rewound() throws {
         try fill(Retention())
         _ = try rewind(to: .sequenceNumber(11))
@@ -122,7 +123,7 @@ import Testing
         #expect(try scene.numbers(after: 10) == Array(11...LogRetentionTests.count))
     }
 
-    @Test("R2: a rewind counts the events of its moment, and later ones come behind it")
+    @Test("R2: a rewind counts the events that were requested before it, and later events follow")
     func moment() throws {
         try fill(Retention())
         var events: [Int] = []
@@ -137,7 +138,9 @@ import Testing
         #expect(try scene.reopen().unsettled[1]?.total.events == Int(next) + 1)
     }
 
-    @Test("R1, Q8: a full disk takes retained events before it refuses new ones", .enabled(if: SmallDisk.isPossible))
+    @Test(
+        "R1, Q8: on a full disk, retained events are removed before new events are refused",
+        .enabled(if: SmallDisk.isPossible))
     func fullDisk() throws {
         let disk = try SmallDisk()
         let scene = StoreScene(in: disk.path)

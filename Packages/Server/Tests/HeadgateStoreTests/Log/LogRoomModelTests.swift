@@ -30,7 +30,7 @@ private final class History {
     private let disk = FaultyDisk()
     private var options: StoreOptions
     private var engine: LogEngine!
-    /// The settled events of each dispatcher.
+    /// The number through which each dispatcher has settled all events.
     private var settled: [DispatcherNumber: SequenceNumber] = [1: 0, 2: 0]
     private var last: SequenceNumber = 0
 

@@ -11,7 +11,7 @@ struct LogRoomTests {
     /// The size of a segment in bytes.
     private static let segment = 64 << 10
 
-    @Test("Q10: behind a blocked dispatcher with a narrow rule the log takes at most about twice its live events")
+    @Test("Q10: for a blocked dispatcher with few events, the log takes at most about twice the bytes of these events")
     func narrowRoute() throws {
         (scene.options.segmentSize, scene.options.blockSize) = (Self.segment, 4 << 10)
         try scene.open()
@@ -147,7 +147,7 @@ struct LogRoomTests {
         #expect(try scene.numbers() == Array(1...last + 100))
     }
 
-    @Test("Q8: on a full disk a start fails and changes nothing if the newest segment needs the one before it (case K)")
+    @Test("Q8: on a full disk a start fails and changes nothing if the newest segment needs the one before it (case J)")
     func refusesWhenFull() throws {
         let (disk, last, segment) = try killedWhenFull()
         let newest = try #require(try files().first { $0.number == segment })
@@ -165,7 +165,7 @@ struct LogRoomTests {
         #expect(try scene.numbers() == Array(1...last))
     }
 
-    /// The segments' files, by their segment numbers.
+    /// Returns the segments' files, sorted by name.
     private func files() throws -> [(number: UInt64, path: String, bytes: Data)] {
         let folder = scene.directory + "/log/"
         return try FileManager.default.contentsOfDirectory(atPath: folder).sorted().compactMap { name in
@@ -204,7 +204,7 @@ struct LogRoomTests {
         #expect(engine.lastAppended == last && !FileManager.default.fileExists(atPath: path))
     }
 
-    @Test("Q8: files of starts that were cut off before there was a log are removed")
+    @Test("Q8: files of starts that were interrupted before there was a log are removed")
     func interruptedCreation() throws {
         (scene.options.segmentSize, scene.options.disk) = (Self.segment, FaultyDisk())
         try FileManager.default.createDirectory(atPath: scene.options.logDirectory, withIntermediateDirectories: true)

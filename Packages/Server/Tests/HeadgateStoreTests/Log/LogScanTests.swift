@@ -58,7 +58,7 @@ struct LogScanTests {
         #expect(report.damaged.isEmpty)
     }
 
-    @Test("Q8: a hole in synced frames is damage, and the frames behind it count", arguments: 0..<55)
+    @Test("Q8: a hole in synced frames is damage, and the frames after it count", arguments: 0..<55)
     func damaged(_ position: Int) {
         let positions = offsets(["one", "two"])
         var bytes = segment(["one", "two", "three"], certain: [0, 0, positions[2]])
@@ -90,7 +90,7 @@ struct LogScanTests {
         }
     }
 
-    @Test("Q8: frames are found behind any other bytes", arguments: 1...40 as ClosedRange<UInt64>)
+    @Test("Q8: frames are found after any other bytes", arguments: 1...40 as ClosedRange<UInt64>)
     func found(seed: UInt64) {
         var random = SeededRandom(seed: Seed(seed))
         // The garbage contains many beginnings of frames.

@@ -113,7 +113,7 @@ struct LogStateTests {
         }
     }
 
-    @Test("P1: the prerequisites of a group are stored with it, and of known ones only those added since")
+    @Test("P1: a group's initial state is stored with it, and does not move known dispatchers")
     func initialState() {
         var state = state([1: Settled(through: 4), 2: Settled(through: 4)])
         state.dispatchers[1]?.orphanedSince = 3
@@ -128,7 +128,7 @@ struct LogStateTests {
         #expect((1...3).map { state.dispatchers[$0]?.orphanedSince } == [nil, nil, 6])
     }
 
-    @Test("Q11: the beginning of a state is not read as a state")
+    @Test("Q11: a truncated state is not read as a state")
     func cut() {
         var writer = LogWriter()
         writer.put(state([1: Settled(through: 4)]))
@@ -152,7 +152,7 @@ struct LogStateTests {
         #expect(trimmed.needed.bytes(of: span) == 0)
     }
 
-    @Test("D10: dead letters stay within their bounds, the oldest are deleted, and no number is given twice")
+    @Test("D10: dead letters stay within their bounds, the oldest are deleted, and no number is reused")
     func deadLetters() {
         var index = DeadLetterIndex()
         for number in 1...5 {

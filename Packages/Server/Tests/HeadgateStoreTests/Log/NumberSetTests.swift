@@ -3,7 +3,7 @@ import Testing
 
 @testable import HeadgateStore
 
-/// The erased events of a log.
+/// Tests the set that holds the numbers of erased events.
 @Suite struct NumberSetTests {
     private static let numbers: [SequenceNumber] = [1, 63, 64, 511, 512, 70_000, 70_001, 1 << 40]
 

@@ -12,7 +12,7 @@ struct RecoveryCaseTests {
             isCertain: facts[5], hasOwnStart: facts[6], hasRoom: facts[7])
     }.filter(\.isPossible)
 
-    @Test("Q8: each possible combination of facts matches exactly one case, and each case some")
+    @Test("Q8: each possible combination of facts matches exactly one case, and each case matches some")
     func exactlyOne() {
         #expect(Self.possible.count > 50)
         for evidence in Self.possible {

@@ -119,7 +119,7 @@ struct SegmentLogTests {
         }
     }
 
-    @Test("Q4, Q8: after a restart a released segment delays nothing, and may be missing")
+    @Test("Q4, Q8: after a restart, every dispatcher has settled the trimmed events")
     func trimmed() throws {
         let scene = try LogScene()
         try scene.track(1...5)
@@ -129,7 +129,7 @@ struct SegmentLogTests {
         #expect(state.unsettled[1]?[1]?.events == 2)
     }
 
-    @Test("Q6: a segment leaves the system's memory when the next is begun, and not before")
+    @Test("Q6: a segment leaves the page cache when the next segment begins, and not before")
     func leavesCache() throws {
         let scene = try LogScene()
         try scene.track(1...3)
@@ -141,7 +141,7 @@ struct SegmentLogTests {
         #expect(!scene.disk.leftCache.contains(scene.log.files.path(scene.log.active.segment.file.number)))
     }
 
-    @Test("Q5, Q8: with normal, written frames are synced during later writes, and are certain then")
+    @Test("Q5, Q8: with durability normal, written frames are synced during later writes, and are certain then")
     func syncsAhead() throws {
         let scene = try LogScene()
         #expect(!scene.log.active.isSyncDue)
@@ -173,7 +173,7 @@ struct SegmentLogTests {
     }
 
     @Test(
-        "Q10: with normal a file that is made ready has its room and is not written to, with full it is filled",
+        "Q10: a prepared file has its disk space allocated, and is written to only with durability full",
         arguments: [true, false])
     func ready(isFilled: Bool) throws {
         let (writes, scene) = (Guarded(0), try LogScene())
@@ -191,7 +191,8 @@ struct SegmentLogTests {
     }
 
     @Test(
-        "Q7, Q6: many ids get a file of their own before the next segment is begun, and are known once after a restart")
+        "Q7, Q6: many ids get a file of their own before the next segment is begun, and are remembered once after a restart"
+    )
     func idsAhead() throws {
         let scene = try LogScene()
         scene.options.mostUnfiledIDBytes = 33
@@ -216,7 +217,7 @@ struct SegmentLogTests {
         #expect(scene.log.state.ids.recent == [])
     }
 
-    @Test("Q7, P1: a file of forgotten ids is not removed once its number is another file's")
+    @Test("Q7, P1: a file of forgotten ids is not removed once another file has its number")
     func forgottenIDs() throws {
         let scene = try LogScene()
         scene.options.mostUnfiledIDBytes = 1
@@ -359,10 +360,10 @@ private final class LogScene {
             try file.write(contentsOf: bytes)
             return try file.close()
         }
-        Issue.record("no file holds \(text)")
+        Issue.record("no file contains \(text)")
     }
 
-    // MARK: Looking
+    // MARK: Checking
 
     var deadLetters: [SequenceNumber] {
         get throws { try log.state.deadLetters.entries.compactMap { try log.deadLetter($0)?.sequenceNumber } }

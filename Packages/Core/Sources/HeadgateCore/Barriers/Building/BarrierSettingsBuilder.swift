@@ -1,6 +1,6 @@
 import HeadgateData
 
-/// Builds a barrier's entry in the settings (Behaviour S4), for programs that set it.
+/// A builder of a barrier's entry in the settings (Behaviour S4), for programs that set it.
 ///
 ///     let entry = BarrierSettingsBuilder(id: "night", kind: ScheduleBarrier.id)
 ///         .setScopes([.dispatcher(id: "archive")]).set("start_hour", 22).build()
@@ -51,7 +51,7 @@ open class BarrierSettingsBuilder {
     }
 }
 
-/// Builds the entry of a batching barrier in the settings (Behaviour B22).
+/// A builder of the entry of a batching barrier in the settings (Behaviour B22).
 public final class BatchingBarrierSettingsBuilder: BarrierSettingsBuilder {
     /// - Parameter id: the barrier's id, if there is more than one.
     public init(id: String = BatchingBarrier.id) {
@@ -72,7 +72,7 @@ public final class BatchingBarrierSettingsBuilder: BarrierSettingsBuilder {
     }
 }
 
-/// Builds the entry of a connectivity barrier in the settings (Behaviour B20).
+/// A builder of the entry of a connectivity barrier in the settings (Behaviour B20).
 public final class ConnectivityBarrierSettingsBuilder: BarrierSettingsBuilder {
     /// - Parameter id: the barrier's id, if there is more than one.
     public init(id: String = ConnectivityBarrier.id) {

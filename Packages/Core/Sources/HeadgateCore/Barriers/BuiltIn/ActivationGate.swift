@@ -1,7 +1,7 @@
 import HeadgateData
 
-/// Blocks a dispatcher until its board has completed. Each dispatcher with an activation barrier has one, which is
-/// never flushable (Behaviour A9, B30).
+/// A barrier that blocks a dispatcher until its board has completed. Each dispatcher with an activation barrier has
+/// one, which is never flushable (Behaviour A9, B30).
 final class ActivationGate: DescribedBarrier {
     static let kind = "ActivationGate"
     static let word = "activation"

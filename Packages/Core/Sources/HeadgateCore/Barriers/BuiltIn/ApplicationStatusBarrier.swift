@@ -1,7 +1,7 @@
 import HeadgateData
 
-/// Blocks dispatchers while every client that has reported a status is in the background (Behaviour B26). Without such
-/// a client it is open. It is flushable.
+/// A barrier that blocks dispatchers while every client that has reported a status is in the background (Behaviour
+/// B26). It is open if no client has reported one. It is flushable.
 public final class ApplicationStatusBarrier: ConfigurableBarrier, DescribedBarrier, BarrierJSON {
     public static let id = "ApplicationStatusBarrier"
     static let word = "application_status"
@@ -40,7 +40,7 @@ public final class ApplicationStatusBarrier: ConfigurableBarrier, DescribedBarri
         _state.value = settings.blockInBackground && status == .background ? .closed : .open
     }
 
-    /// Creates application status barriers. By default they apply to all dispatchers.
+    /// A factory of application status barriers. By default they apply to all dispatchers.
     public struct Factory: BarrierFactory {
         private let scopes: [BarrierScope]
 

@@ -1,6 +1,7 @@
 import HeadgateData
 
-/// Blocks a dispatcher while it is backing off. Each dispatcher has one, which is never flushable (Behaviour B28).
+/// A barrier that blocks a dispatcher while it is backing off. Each dispatcher has one, which is never flushable
+/// (Behaviour B28).
 public final class BackoffBarrier: DescribedBarrier {
     static let kind = "BackoffBarrier"
     static let word = "backoff"

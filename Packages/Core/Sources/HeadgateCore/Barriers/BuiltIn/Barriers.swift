@@ -4,34 +4,35 @@
 ///
 /// Scopes in the settings take precedence over these (Behaviour B5).
 public enum Barriers {
-    /// Blocks a dispatcher until enough of its dispatches are pending (Behaviour B22).
+    /// Returns a factory of barriers that block a dispatcher until enough of its dispatches are pending (Behaviour
+    /// B22).
     public static func batching(
         defaultScopes: [BarrierScope] = [.dispatcher(id: Modules.Types.collect)]
     ) -> BatchingBarrier.Factory {
         BatchingBarrier.Factory(defaultScopes: defaultScopes)
     }
 
-    /// Blocks dispatchers without a network connection (Behaviour B20).
+    /// Returns a factory of barriers that block dispatchers without a network connection (Behaviour B20).
     public static func connectivity(defaultScopes: [BarrierScope]) -> ConnectivityBarrier.Factory {
         ConnectivityBarrier.Factory(defaultScopes: defaultScopes)
     }
 
-    /// Blocks dispatchers outside of certain hours (Behaviour B24).
+    /// Returns a factory of barriers that block dispatchers outside of certain hours (Behaviour B24).
     public static func schedule(defaultScopes: [BarrierScope] = [.all]) -> ScheduleBarrier.Factory {
         ScheduleBarrier.Factory(defaultScopes: defaultScopes)
     }
 
-    /// Opens periodically (Behaviour B25).
+    /// Returns a factory of barriers that open periodically (Behaviour B25).
     public static func interval(defaultScopes: [BarrierScope] = [.all]) -> IntervalBarrier.Factory {
         IntervalBarrier.Factory(defaultScopes: defaultScopes)
     }
 
-    /// Blocks dispatchers while all clients are in the background (Behaviour B26).
+    /// Returns a factory of barriers that block dispatchers while all clients are in the background (Behaviour B26).
     public static func applicationStatus(defaultScopes: [BarrierScope] = [.all]) -> ApplicationStatusBarrier.Factory {
         ApplicationStatusBarrier.Factory(defaultScopes: defaultScopes)
     }
 
-    /// Limits a dispatcher's rate (Behaviour B27).
+    /// Returns a factory of barriers that limit a dispatcher's rate (Behaviour B27).
     public static func rate(defaultScopes: [BarrierScope] = [.all]) -> RateBarrier.Factory {
         RateBarrier.Factory(defaultScopes: defaultScopes)
     }

@@ -1,6 +1,7 @@
 import HeadgateData
 
-/// Blocks a dispatcher until enough of its dispatches are pending, or the oldest is old enough (Behaviour B22).
+/// A barrier that blocks a dispatcher until enough of its dispatches are pending, or the oldest is old enough
+/// (Behaviour B22).
 public final class BatchingBarrier: ConfigurableBarrier, BarrierJSON {
     public static let id = "BatchingBarrier"
     static let word = "batching"
@@ -25,7 +26,7 @@ public final class BatchingBarrier: ConfigurableBarrier, BarrierJSON {
         settings.value = try BatchingSettings(configuration)
     }
 
-    /// Creates batching barriers. By default they apply to `collect`.
+    /// A factory of batching barriers. By default they apply to `collect`.
     public struct Factory: BarrierFactory {
         private let scopes: [BarrierScope]
 
@@ -74,7 +75,7 @@ public struct BatchingSettings: BarrierConfiguration, Equatable {
     }
 }
 
-/// Observes one dispatcher's queue for one observer of a batching barrier.
+/// The observation of one dispatcher's queue for one observer of a batching barrier.
 private final class BatchingWatch: Disposable {
     private let scheduler: any Scheduler
     private let observer: (BarrierState) -> Void

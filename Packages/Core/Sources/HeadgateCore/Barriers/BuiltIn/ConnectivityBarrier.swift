@@ -1,6 +1,7 @@
 import HeadgateData
 
-/// Blocks dispatchers while the machine has no network connection, or only one of the wrong kind (Behaviour B20).
+/// A barrier that blocks dispatchers while the machine has no network connection, or only one of the wrong kind
+/// (Behaviour B20).
 public final class ConnectivityBarrier: ConfigurableBarrier, UncertainBarrier, DescribedBarrier, BarrierJSON {
     public static let id = "ConnectivityBarrier"
     static let word = "connectivity"
@@ -54,7 +55,7 @@ public final class ConnectivityBarrier: ConfigurableBarrier, UncertainBarrier, D
         }
     }
 
-    /// Creates connectivity barriers.
+    /// A factory of connectivity barriers.
     public struct Factory: BarrierFactory {
         private let scopes: () -> [BarrierScope]
 

@@ -1,5 +1,5 @@
-/// Blocks a dispatcher while there is no room for the dead letter of one of its events. Each dispatcher has one, which
-/// is never flushable (Behaviour D10).
+/// A barrier that blocks a dispatcher while there is no room for the dead letter of one of its events. Each dispatcher
+/// has one, which is never flushable (Behaviour D10).
 public final class DeadLettersBarrier: DescribedBarrier {
     static let kind = "DeadLettersBarrier"
 

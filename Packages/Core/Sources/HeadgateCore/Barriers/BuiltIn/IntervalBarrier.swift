@@ -1,6 +1,6 @@
 import HeadgateData
 
-/// Opens periodically for a while (Behaviour B25). It is flushable.
+/// A barrier that opens periodically for a while (Behaviour B25). It is flushable.
 public final class IntervalBarrier: ConfigurableBarrier, BarrierJSON {
     public static let id = "IntervalBarrier"
     static let word = "interval"
@@ -40,7 +40,7 @@ public final class IntervalBarrier: ConfigurableBarrier, BarrierJSON {
         _state.value = isOpen ? .open : .closed
     }
 
-    /// Creates interval barriers. By default they apply to all dispatchers.
+    /// A factory of interval barriers. By default they apply to all dispatchers.
     public struct Factory: BarrierFactory {
         private let scopes: [BarrierScope]
 

@@ -1,4 +1,4 @@
-/// Closed and opened by an operator. Each dispatcher has one (Behaviour B23).
+/// A barrier that an operator closes and opens. Each dispatcher has one (Behaviour B23).
 public final class ManualBarrier: DescribedBarrier {
     static let kind = "ManualBarrier"
     static let word = "manual"

@@ -1,6 +1,6 @@
 import HeadgateData
 
-/// Limits the rate of a dispatcher (Behaviour B27). Each dispatcher has its own token bucket.
+/// A barrier that limits the rate of a dispatcher (Behaviour B27). Each dispatcher has its own token bucket.
 ///
 /// The barrier is open while there is a whole token. A batch may take more tokens than there are, up to its limits in
 /// Behaviour D1; the barrier then stays closed until the debt is repaid. The rate thus holds in the long run, and
@@ -49,7 +49,7 @@ public final class RateBarrier: ConfigurableBarrier, DescribedBarrier, BarrierJS
         return meter
     }
 
-    /// Creates rate barriers. By default they apply to all dispatchers.
+    /// A factory of rate barriers. By default they apply to all dispatchers.
     public struct Factory: BarrierFactory {
         private let scopes: [BarrierScope]
 
@@ -139,8 +139,8 @@ public struct RateSettings: BarrierConfiguration, Equatable {
     private static let most = 1_000_000_000
 }
 
-/// A token bucket. The missing tokens are kept as the time until the bucket is full, so that no fraction of a token is
-/// lost and nothing has to be updated as time passes.
+/// A token bucket. The missing tokens are kept as the time until the bucket is full. No fraction of a token is lost,
+/// and nothing has to be updated as time passes.
 struct TokenBucket: Equatable {
     /// The time in which one token is added; nil if there are always enough.
     private(set) var interval: Duration?

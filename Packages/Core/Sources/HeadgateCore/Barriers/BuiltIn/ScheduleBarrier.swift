@@ -1,6 +1,6 @@
 import HeadgateData
 
-/// Blocks dispatchers outside of certain hours on certain days (Behaviour B24).
+/// A barrier that blocks dispatchers outside of certain hours on certain days (Behaviour B24).
 ///
 /// The barrier checks the clock at the beginning of each minute, when windows open and close. A clock that is set is
 /// thus noticed within a minute (Behaviour P7).
@@ -57,7 +57,7 @@ public final class ScheduleBarrier: ConfigurableBarrier, DescribedBarrier, Barri
         _state.value = hours.isOpen(at: scheduler.wall) ? .open : .closed
     }
 
-    /// Creates schedule barriers. By default they apply to all dispatchers.
+    /// A factory of schedule barriers. By default they apply to all dispatchers.
     public struct Factory: BarrierFactory {
         private let scopes: [BarrierScope]
 

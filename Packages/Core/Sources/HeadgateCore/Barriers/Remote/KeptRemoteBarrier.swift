@@ -93,7 +93,7 @@ extension [UInt8] {
     }
 }
 
-/// Reads stored bytes in order. Each function returns nil if its part is missing or malformed.
+/// A reader of stored bytes, which reads them in order. Each function returns nil if its part is missing or malformed.
 private struct KeptReader {
     private var rest: ArraySlice<UInt8>
 

@@ -9,7 +9,7 @@ public final class RemoteBarriers {
     public static let most = 256
 
     private let coordinator: BarrierCoordinator
-    /// Knows which ids are reserved for barriers of the service.
+    /// The configured barriers, which know the ids that are reserved for barriers of the service.
     private let configured: ConfiguredBarriers
     private let turn: PendingEvaluations
     private let kept: StoredValues

@@ -76,7 +76,7 @@ final class BarrierWatch {
     /// All published states, without repetitions.
     private(set) var states: [BarrierState] = []
     private var subscriptions: [any Disposable] = []
-    /// A strong reference, as a gate would hold.
+    /// A strong reference, which keeps the barrier alive as a gate does.
     private let barrier: any Barrier
 
     init(_ barrier: any Barrier, for dispatcherId: String = "collect") {

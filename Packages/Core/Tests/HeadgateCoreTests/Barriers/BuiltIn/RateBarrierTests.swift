@@ -122,13 +122,13 @@ struct RateBarrierTests {
         let watch = BarrierWatch(barrier)
         bench.queues.take(10)
         bench.scheduler.advance(by: .seconds(4))
-        // The bucket is six tokens short. At ten tokens a second that takes 600 ms.
+        // The bucket is six tokens short. At ten tokens a second the refill takes 600 ms.
         try barrier.updateConfiguration(["per_second": 10, "burst": 1])
         bench.scheduler.advance(by: .milliseconds(599))
         #expect(watch.state == .closed)
         bench.scheduler.advance(by: .milliseconds(1))
         #expect(watch.state == .open)
-        // Now slower: the bucket is one token short, at one token in ten seconds.
+        // The bucket is one token short. At one token in ten seconds the refill takes ten seconds.
         bench.queues.take(2)
         bench.scheduler.advance(by: .milliseconds(100))
         try barrier.updateConfiguration(["per_second": 0.1, "burst": 1])
@@ -171,7 +171,7 @@ struct RateBarrierTests {
             id: "slow", kind: "RateBarrier", scopes: nil, configuration: ["per_second": 2, "burst": 3])
         bench.sender.reply = { _ in .delivered }
         bench.track(9)
-        #expect(bench.sender.delivered == [1, 2, 3, 4], "three tokens, overdrawn by one")
+        #expect(bench.sender.delivered == [1, 2, 3, 4], "three tokens, and a debt of one")
         #expect(bench.barrier("slow")?.reason == "rate limit reached: 2 a second")
         bench.advance(by: .milliseconds(999))
         #expect(bench.sender.delivered.count == 4)

@@ -89,7 +89,7 @@ struct ConfiguredBarrierTests {
         #expect(bench.counters[.barrierErrors] == 1)
     }
 
-    @Test("B7: scopes that came with a refused configuration never take effect, whatever changes later")
+    @Test("B7: scopes set with a rejected configuration never take effect, even after later changes")
     func refusedScopes() throws {
         try add(scopes: [.dispatcher(id: "archive")], received: ["state": "closed"])
         #expect(throws: BarrierConfigurationFault.self) {
@@ -138,14 +138,14 @@ struct ConfiguredBarrierTests {
         #expect(bench.counters[.barrierErrors] == 1)
     }
 
-    @Test("A name with another kind gets another barrier")
+    @Test("A change of kind replaces the barrier of that name")
     func replaced() throws {
         try add(received: ["state": "closed"])
         try bench.gate.barriers.configure(
             id: "recording", kind: "BatchingBarrier", scopes: [.all], configuration: ["batch_size": 1])
         let kinds = bench.gate.barrierSummaries.filter { $0.identity.id == "recording" }.map(\.identity.kind)
         #expect(kinds == ["BatchingBarrier"])
-        #expect(bench.summary(of: "archive").blockedBy == ["recording"], "an empty batch waits")
+        #expect(bench.summary(of: "archive").blockedBy == ["recording"], "it is closed while no event is pending")
     }
 
     @Test("B8: a configured barrier can be neither unregistered nor given other scopes by code")

@@ -96,7 +96,7 @@ struct UncertainBarrierTests {
         barrier.finding.value = .state(.open)
         try bench.gate.barriers.update(id: "find", scopes: [.all], configuration: [:], stateOnError: .open)
         try bench.gate.barriers.update(id: "find", scopes: [.all], configuration: [:], stateOnError: .closed)
-        #expect(state == .open, "it does not fail any more")
+        #expect(state == .open, "stateOnError applies only while the barrier is failing")
     }
 
     @Test("B3, B9: a failure for a removed dispatcher is not reported for a new one")

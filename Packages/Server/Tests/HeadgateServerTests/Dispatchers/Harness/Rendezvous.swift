@@ -10,7 +10,7 @@ final class Rendezvous: Sendable {
         missing = count
     }
 
-    /// Waits for the others, and blocks the thread.
+    /// Blocks the thread until all have arrived.
     func arrive() {
         condition.lock()
         defer { condition.unlock() }
@@ -19,7 +19,7 @@ final class Rendezvous: Sendable {
         while missing > 0 { condition.wait() }
     }
 
-    /// Waits for the others, from an asynchronous test.
+    /// Waits until all have arrived. For asynchronous tests.
     func wait() async {
         await withCheckedContinuation { continuation in
             Thread.detachNewThread {
@@ -30,7 +30,7 @@ final class Rendezvous: Sendable {
     }
 }
 
-/// Counts from 1, on any thread.
+/// A thread-safe counter whose first value is 1.
 final class Ordinal: Sendable {
     private let count = Guarded(0)
 
@@ -42,7 +42,7 @@ final class Ordinal: Sendable {
     }
 }
 
-/// A monotonic clock that the test moves, in nanoseconds.
+/// A monotonic clock in nanoseconds that only the test advances.
 final class ManualNanoseconds: Sendable {
     private let time = Guarded<Int64>(1_000_000_000)
 

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A temporary folder of one test, which is removed with this object.
+/// A temporary folder of one test. Deinitialization removes the folder.
 final class ScratchFolder: Sendable {
     let path: String
 
@@ -42,8 +42,8 @@ final class ScratchFolder: Sendable {
     }
 }
 
-/// Makes a file that is almost as large as the file system allows, and takes no room: one hole with a line end behind
-/// it. A write of more bytes than are left fails midway.
+/// Makes a sparse file that is almost as large as the file system allows: one hole, and a line feed at its end.
+/// A write that exceeds the remaining bytes fails midway.
 enum LargestFile {
     static func make(at path: String, leaving left: Int) throws {
         let descriptor = open(path, O_RDWR | O_CREAT, 0o600)
@@ -68,7 +68,7 @@ enum LargestFile {
 
 /// The reading end of a pipe in a test.
 enum PipeReader {
-    /// Waits until the pipe has data.
+    /// Waits until the pipe has data to read.
     static func waitForFirstByte(of descriptor: Int32) async {
         await withCheckedContinuation { continuation in
             Thread.detachNewThread {
@@ -79,7 +79,7 @@ enum PipeReader {
         }
     }
 
-    /// Returns all data that the pipe has now.
+    /// Reads and returns all data that the pipe has now.
     static func contents(of descriptor: Int32) -> String {
         var bytes: [UInt8] = []
         var piece = [UInt8](repeating: 0, count: 65536)

@@ -62,7 +62,7 @@ final class ScriptedServer: Sendable {
             state.withLock { $0.requests.append(request) }
             guard connection.send(answer(request)) else { break }
         }
-        // The socket is not closed here: `stop` may still use its number, which must not go to another file.
+        // The socket is not closed here: `stop` may still use its descriptor, which must not be reused before.
         shutdown(connection.socket, Int32(SHUT_RDWR))
     }
 }
@@ -73,9 +73,9 @@ enum ScriptedReply: Sendable {
     case bytes(String)
     /// Sends these bytes and closes the connection.
     case last(String)
-    /// Sends bytes that are no text and keeps the connection.
+    /// Sends bytes that need not be UTF-8 and keeps the connection.
     case raw([UInt8])
-    /// Sends the first text, and then the second again and again.
+    /// Sends the first text, and then the second one repeatedly until the client disconnects.
     case endless(String, again: String)
     /// Sends nothing until the client disconnects.
     case silence
@@ -95,7 +95,7 @@ struct ReceivedRequest: Sendable {
     /// The headers by lower-case name.
     var headers: [String: String]
     var body: [UInt8]
-    /// The number of the connection, counted from 0.
+    /// The connection's index in order of arrival, from 0.
     var connection: Int
 
     var text: String {
@@ -118,13 +118,13 @@ struct ReceivedRequest: Sendable {
             guard let colon = line.firstIndex(of: ":") else { return nil }
             let value = line[line.index(after: colon)...].trimmingCharacters(in: .whitespaces)
             let name = line[..<colon].lowercased()
-            // A repeated header has both values.
+            // The values of a repeated header are joined.
             headers[name] = headers[name].map { "\($0), \(value)" } ?? value
         }
     }
 }
 
-/// Decompresses with the machine's own programs, so that the project's code does not judge itself.
+/// A decompressing command-line program. Tests use it instead of Headgate's own decompression.
 enum MachineDecoder: String {
     case gzip = "gz"
     case zstd = "zst"

@@ -4,7 +4,7 @@ import HeadgateTransport
 @testable import HeadgateCore
 @testable import HeadgateServer
 
-/// A real loop with one sender.
+/// A real event loop with one sender.
 actor SenderStage {
     nonisolated let loop: EventLoop
     private var client: HTTPClient?
@@ -21,8 +21,8 @@ actor SenderStage {
 
     /// Runs `body` with a sender over HTTP. Then checks that the loop closes without open handles.
     /// - Parameters:
-    ///   - reader: reads the files that requests need.
-    ///   - encoder: takes the place of the compression.
+    ///   - reader: replaces the reading of files that requests need.
+    ///   - encoder: replaces the compression.
     static func http(
         _ settings: HTTPSettings, as form: some HTTPForm = EventForm(),
         reader: @escaping RequestFiles.Reader = { SmallFile($0).contents(upTo: $1) },
@@ -55,7 +55,7 @@ actor SenderStage {
         try await play(stage, body)
     }
 
-    /// Sends one batch and returns its result. Stops the program if the result comes before `send` has returned.
+    /// Sends one batch and returns its result. Traps if the sender reports the result before its `send` has returned.
     func send(_ events: String...) async -> SendResult {
         await send(events)
     }
@@ -97,12 +97,13 @@ actor SenderStage {
         offer(events, then)
     }
 
-    /// Sets the output of the dispatcher's board.
+    /// Sets the output of the board that the dispatcher needs.
     func putOut(_ output: DataObject) {
         self.output = output
     }
 
-    /// - Parameter then: runs in the same turn of the loop, which waits for it.
+    /// Interrupts all batches in flight.
+    /// - Parameter then: runs in the same turn of the loop, after the interruption.
     func interrupt(then: @Sendable () -> Void = {}) {
         sender?.interrupt()
         then()

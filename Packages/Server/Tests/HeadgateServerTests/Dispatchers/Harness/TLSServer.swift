@@ -1,10 +1,10 @@
 import Foundation
 
-/// A server `openssl s_server` with its own certificate for `localhost`. It answers one request with status 200.
+/// An `openssl s_server` process with a self-signed certificate for `localhost`. It answers one request with HTTP 200.
 final class TLSServer: Sendable {
     static let isAvailable = FileManager.default.isExecutableFile(atPath: "/usr/bin/openssl")
 
-    /// The server's certificate, which is also its authority.
+    /// The path of the server's self-signed certificate, which is also its CA file.
     let certificate: String
     let port: UInt16
 
@@ -25,13 +25,13 @@ final class TLSServer: Sendable {
         let (input, output) = (Pipe(), Pipe())
         program = try MachineProgram(
             serving, input: input.fileHandleForReading, output: output.fileHandleForWriting)
-        // The program now has the only writing end, so that the pipe ends with the program.
+        // Only the program has the pipe's writing end now, so the pipe ends with the program.
         try output.fileHandleForWriting.close()
         port = try Self.port(in: output.fileHandleForReading)
         Thread.detachNewThread { Self.answer(output.fileHandleForReading, input.fileHandleForWriting) }
     }
 
-    /// The path of the certificate's key.
+    /// The path of the certificate's private key.
     var key: String { folder("key.pem") }
 
     func stop() {
@@ -50,7 +50,7 @@ final class TLSServer: Sendable {
         throw TestSocket.Failure(operation: "openssl s_server")
     }
 
-    /// Answers the client. The program copies the client's data to its output, and its input to the client.
+    /// Answers one request: the program copies the client's data to `output`, and `input` to the client.
     private static func answer(_ output: FileHandle, _ input: FileHandle) {
         var text = ""
         while case let piece = output.availableData, !piece.isEmpty {
@@ -62,9 +62,9 @@ final class TLSServer: Sendable {
     }
 }
 
-/// A program of the machine that a test uses, with only its standard streams open and no signal blocked.
+/// A child process that a test starts, with only its standard streams open and no signal blocked.
 ///
-/// It is not `Foundation.Process`, whose children inherit blocked signals of their thread. With more than a thousand
+/// `Foundation.Process` is not used: its children inherit the signals that the thread blocks. With more than a thousand
 /// open files, as in tests of many connections, `Process` also reads past the end of a directory's entries.
 final class MachineProgram: Sendable {
     private let identifier: pid_t

@@ -33,8 +33,8 @@ enum TestSocket {
         return address.sin_family == sa_family_t(AF_INET) ? UInt16(bigEndian: address.sin_port) : 0
     }
 
-    /// Returns a port of 127.0.0.1 on which no server listens. It stays bound until the process ends, so that no other
-    /// test's server gets it.
+    /// Returns a port of 127.0.0.1 on which no server listens. The port stays bound until the process ends, so that no
+    /// other test's server gets it.
     static func unusedPort() throws -> UInt16 {
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
@@ -59,7 +59,7 @@ enum TestSocket {
     }
 }
 
-/// The server's side of one connection. Its calls block.
+/// The server's side of one connection. All calls block the thread.
 struct TestConnection {
     let socket: Int32
 

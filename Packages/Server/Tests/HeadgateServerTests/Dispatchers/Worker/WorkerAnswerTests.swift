@@ -4,7 +4,7 @@ import Testing
 
 @testable import HeadgateServer
 
-/// The outcomes that a worker's answer gives to the events of its batch.
+/// Tests the reading of a worker's answer, which gives each event of a batch an outcome.
 @Suite("Workers' answers")
 struct WorkerAnswerTests {
     /// Returns the result of a batch of events with these ids, which are JSON strings.
@@ -20,7 +20,7 @@ struct WorkerAnswerTests {
     }
 
     @Test(
-        "K3: an outcome is for the event of its very id, however that is spelled",
+        "K3: an outcome applies to the event with exactly its id, in any JSON spelling",
         arguments: [
             (#""\ud800""#, #""\ufffd""#), (#""\ud800""#, #""\ud801""#), (#""\ud800""#, #""\udc00""#),
             ("\"caf\u{E9}\"", "\"cafe\u{301}\""), (#""a""#, #""\u0062""#),
@@ -32,7 +32,7 @@ struct WorkerAnswerTests {
         #expect(try result([second], #"{\#(second): "delivered"}"#) == .delivered)
     }
 
-    @Test("K3: an answer that names an event of another id is malformed, and the whole batch goes again")
+    @Test("K3: an answer that names an id outside of the batch is malformed, and the whole batch is sent again")
     func unknown() throws {
         let cause = "malformed answer from a worker: outcomes: no event \u{FFFD} in the batch"
         #expect(

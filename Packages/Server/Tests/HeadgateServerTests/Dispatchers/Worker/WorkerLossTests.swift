@@ -3,9 +3,9 @@ import Testing
 
 @testable import HeadgateServer
 
-/// Tests workers that disconnect or do not answer, over real sockets, and the fate of their batches.
+/// Tests the batches of workers that disconnect or do not answer, over real sockets.
 @Suite(.timeLimit(.minutes(5))) struct WorkerLossTests {
-    @Test("K3: a worker that disconnects or half-closes loses its batch to another at once", arguments: [true, false])
+    @Test("K3: a batch of a worker that disconnects or half-closes goes to another at once", arguments: [true, false])
     func passOn(byHalf: Bool) async throws {
         try await ServiceStage.runWithWorkers { stage in
             let first = try await stage.worker()
@@ -55,7 +55,7 @@ import Testing
             #expect(closed["last_error"] == "no answer from a worker within 2000 ms")
             #expect(closed["blocked_by"].elements.contains("WorkerBarrier:jobs"))
             #expect(try await hung.listedBarrier("WorkerBarrier:jobs")["reason"] == "no subscribed worker answers")
-            // The events would be dead if this answer counted.
+            // If this answer counted, the events would be dead-lettered.
             await hung.answer(batch, ["outcomes": ["a": "dead"]])
             try await hung.call("ping")
             try await stage.advance(by: .seconds(1))
@@ -68,7 +68,7 @@ import Testing
         }
     }
 
-    @Test("K3: when a lease is over, another worker that is free gets the batch, and the attempt is charged")
+    @Test("K3: when a lease expires, another free worker gets the batch, and the attempt is charged")
     func leaseOver() async throws {
         try await ServiceStage.runWithWorkers(["dispatchers": ["jobs": ["lease_ms": 1_000]]], timeStands: true) {
             stage in
@@ -88,7 +88,7 @@ import Testing
         }
     }
 
-    @Test("B6, K3: while the dispatcher is paused no worker gets a lost worker's events")
+    @Test("B6, K3: while the dispatcher is paused, the events of a lost worker go to no other worker")
     func paused() async throws {
         try await ServiceStage.runWithWorkers { stage in
             let (first, client) = (try await stage.worker(), try await stage.client())
@@ -105,7 +105,7 @@ import Testing
         }
     }
 
-    @Test("K3: an event that kills its workers is found alone and dies; all others are delivered, at the defaults")
+    @Test("K3: an event that kills its workers is sent alone, and is then dead-lettered; other events are delivered")
     func poison() async throws {
         let settings: DataObject = ["dispatchers": ["jobs": ["dispatch_limit": 25, "max_attempts": 10]]]
         try await ServiceStage.runWithWorkers(settings) { stage in
@@ -125,7 +125,7 @@ import Testing
         }
     }
 
-    /// Takes batches until one contains the poison, or none is left.
+    /// Answers batches until one contains the event `poison`, or none is left. Then disconnects.
     /// - Returns: the number of events of each batch.
     private static func workUntilKilled(_ worker: LineClient) async throws -> [Int] {
         var sizes: [Int] = []
@@ -165,7 +165,7 @@ import Testing
         }
     }
 
-    @Test("Q4, K3: events of a lost worker that have become too old expire, and the others are sent in order")
+    @Test("Q4, K3: events of a lost worker that are too old by then expire, and the others are sent in order")
     func expired() async throws {
         try await withExpired(["a", "old", "b"]) { stage, holder, heir in
             await holder.close()
@@ -181,7 +181,7 @@ import Testing
         }
     }
 
-    @Test("Q4, K3: no event of a batch that is too old as a whole is sent")
+    @Test("Q4, K3: if all events of a lost worker's batch are too old, none is sent again")
     func allExpired() async throws {
         try await withExpired(["old-1", "old-2"]) { stage, holder, heir in
             await holder.close()
@@ -197,7 +197,7 @@ import Testing
 
     private static let small: DataObject = ["dispatchers": ["jobs": ["byte_limit": 10]]]
 
-    @Test("D2, K3: an oversize event whose worker goes away is given to another: no worker refused it")
+    @Test("D2, K3: an oversize event whose worker disconnects goes to another worker")
     func oversize() async throws {
         try await ServiceStage.runWithWorkers(WorkerLossTests.small) { stage in
             let first = try await stage.worker()
@@ -219,7 +219,7 @@ import Testing
         }
     }
 
-    @Test("D2, K3: an oversize event that a worker returns for a retry is dead as oversize")
+    @Test("D2, K3: an oversize event that a worker returns for a retry is dead-lettered as oversize")
     func oversizeRetry() async throws {
         try await ServiceStage.runWithWorkers(WorkerLossTests.small) { stage in
             let worker = try await stage.worker()

@@ -4,9 +4,9 @@ import Testing
 
 @testable import HeadgateServer
 
-/// Tests the machine that shares batches among subscribers.
+/// Tests the state machine that distributes batches among subscribed workers.
 @Suite struct WorkerPoolTests {
-    /// A pool, its clock, and its orders.
+    /// A pool with a manual clock. Batches are numbered from 1.
     private struct Scene {
         var pool = WorkerPool(lease: .seconds(30))
         var now = Instant(nanoseconds: 0)
@@ -74,7 +74,7 @@ import Testing
         #expect(scene.pool.isAttended)
     }
 
-    @Test("X2, K3: a worker that leaves too much unread gets no batch until it has read all, and counts as busy")
+    @Test("X2, K3: a worker with too much unread output gets no batch until it has read all, and counts as busy")
     func overfull() {
         var scene = Scene()
         scene.subscribe(1, credit: 5)
@@ -109,7 +109,7 @@ import Testing
         #expect(scene.orders() == [away(2, 2), .release(2)])
     }
 
-    @Test("K3: a worker that goes away loses all its batches")
+    @Test("K3: a worker that disconnects loses all its batches")
     func gone() {
         var scene = Scene()
         scene.subscribe(1, credit: 2)
@@ -124,7 +124,7 @@ import Testing
         #expect(scene.orders().isEmpty)
     }
 
-    @Test("K3: a worker that owes an answer gets no batch while another is free, whatever its credit")
+    @Test("K3: a worker whose lease has expired gets no batch while another worker is free")
     func hung() {
         var scene = Scene()
         scene.subscribe(1, credit: 9)
@@ -139,7 +139,7 @@ import Testing
             ])
     }
 
-    @Test("K3: a lease that ends loses the batch; a late answer does not count, and frees credit")
+    @Test("K3: a worker whose lease expires loses the batch; a late answer does not count, and frees credit")
     func lease() {
         var scene = Scene()
         scene.subscribe(1)
@@ -164,7 +164,7 @@ import Testing
         #expect(scene.pool.capacity.batches == 1)
     }
 
-    @Test("K3: another lease is for the batches that are given from then on")
+    @Test("K3: a new lease applies to batches that are given out after the change")
     func otherLease() {
         var scene = Scene()
         scene.subscribe(1, credit: 2)
@@ -200,7 +200,7 @@ import Testing
         #expect(scene.orders() == [.release(2)])
     }
 
-    @Test("Subscribing again replaces credit and limit, and cancels the unsubscribing")
+    @Test("Subscribing again replaces credit and limit, and revokes an unsubscription")
     func again() {
         var scene = Scene()
         scene.subscribe(1, credit: 4)
@@ -219,7 +219,7 @@ import Testing
         #expect(scene.pool.capacity.batches == 2)
     }
 
-    @Test("D11: all batches in flight can be cancelled, once")
+    @Test("D11: interrupting ends all batches in flight, each once")
     func interrupted() {
         var scene = Scene()
         scene.subscribe(1)
@@ -233,7 +233,7 @@ import Testing
         #expect(scene.pool.answered(1) == nil)
     }
 
-    @Test("Every batch ends once, whatever happens", arguments: Seeds.first(100))
+    @Test("Every batch ends once, in random histories", arguments: Seeds.first(100))
     func chance(seed: Seed) {
         var random = SeededRandom(seed: seed)
         var pool = WorkerPool(lease: .seconds(5))

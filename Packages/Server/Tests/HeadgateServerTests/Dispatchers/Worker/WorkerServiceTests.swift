@@ -5,7 +5,7 @@ import Testing
 
 /// Tests dispatchers of kind `worker` over real sockets.
 @Suite(.timeLimit(.minutes(5))) struct WorkerServiceTests {
-    @Test("K3: a worker gets batches by its credit, and the next for each answer")
+    @Test("K3: a worker gets as many batches as its credit, and another one for each answer")
     func batches() async throws {
         try await ServiceStage.runWithWorkers { stage in
             try await stage.trackJobs("a", "b", "c")
@@ -28,7 +28,7 @@ import Testing
         }
     }
 
-    @Test("K3: credit is 1 by default: one batch at once, and the next for its answer")
+    @Test("K3: credit is 1 by default: the worker gets the next batch after its answer")
     func defaultCredit() async throws {
         try await ServiceStage.runWithWorkers { stage in
             try await stage.trackJobs("a", "b", "c", "d", "e")
@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test("K3, Q7: events of one id, of two namespaces or spellings, are in two batches: each has its own outcome")
+    @Test("K3, Q7: events with the same id, of two namespaces or spellings, go in two batches, each with its outcome")
     func sameId() async throws {
         try await ServiceStage.runWithWorkers(["dispatchers": ["jobs": ["dispatch_limit": 5]]]) { stage in
             for (namespace, event) in [("n1", "one"), ("n2", "two"), ("n3", "three")] {
@@ -68,7 +68,7 @@ import Testing
         }
     }
 
-    @Test("K3: several workers work at once; a key's events wait for each other (Q2)")
+    @Test("K3: several workers have batches at once; events of one key are sent one after the other (Q2)")
     func parallel() async throws {
         try await ServiceStage.runWithWorkers(["dispatchers": ["jobs": ["dispatch_limit": 1]]]) { stage in
             let workers = [try await stage.worker(), try await stage.worker(), try await stage.worker()]
@@ -85,7 +85,7 @@ import Testing
         }
     }
 
-    @Test("K3, Q2: in_flight bounds what all workers have together")
+    @Test("K3, Q2: in_flight bounds the batches of all workers together")
     func inFlight() async throws {
         try await ServiceStage.runWithWorkers(["dispatchers": ["jobs": ["dispatch_limit": 1, "in_flight": 1]]]) {
             stage in
@@ -100,7 +100,7 @@ import Testing
         }
     }
 
-    @Test("K3, S3: another lease counts from the next batch, also for subscribed workers")
+    @Test("K3, S3: a changed lease applies from the next batch, also for subscribed workers")
     func otherLease() async throws {
         try await ServiceStage.runWithWorkers(timeStands: true) { stage in
             let (first, second) = (try await stage.worker(), try await stage.worker())
@@ -117,7 +117,7 @@ import Testing
         }
     }
 
-    @Test("K3: limit is the most events of a batch for that worker; subscribing again replaces it")
+    @Test("K3: limit bounds the events of a batch for that worker; subscribing again replaces it")
     func limit() async throws {
         try await ServiceStage.runWithWorkers { stage in
             let worker = try await stage.worker(limit: 1)
@@ -155,7 +155,7 @@ import Testing
         }
     }
 
-    @Test("K3: each event has its own outcome: done, retry, or a dead letter")
+    @Test("K3: a worker's answer gives each event its own outcome: delivered, retry or dead")
     func outcomes() async throws {
         try await ServiceStage.runWithWorkers(["dispatchers": ["jobs": ["dispatch_limit": 3]]]) { stage in
             try await stage.trackJobs("a", "b", "c")
@@ -188,7 +188,7 @@ import Testing
     }
 
     @Test(
-        "K3: a malformed answer settles no event, and the worker gets the fault",
+        "K3: a malformed answer settles no event, and the dispatcher's last error names the fault",
         arguments: [
             (#"[]"#, "the result must be an object"), (#""done""#, "the result must be an object"),
             (#"{"outcomes":null}"#, "outcomes: must be an object"),
@@ -214,7 +214,7 @@ import Testing
     func notReading() async throws {
         let settings: DataObject = [
             "limits": ["max_output_bytes": 100_000],
-            // A busy machine may take longer than a usual lease, after which a batch comes twice.
+            // On a busy machine the default lease may expire, and then a batch is sent twice.
             "dispatchers": ["jobs": ["dispatch_limit": 1, "lease_ms": 3_600_000]],
         ]
         try await ServiceStage.runWithWorkers(settings) { stage in
@@ -225,7 +225,7 @@ import Testing
             for half in [events.prefix(30), events.suffix(30)] {
                 try await client.call("track_many", ["events": .array(Array(half))])
             }
-            // The kernel's buffers hold further batches.
+            // Beside the daemon's buffer, the kernel's socket buffers hold further batches.
             let jobs = try await stage.jobs { $0["in_flight"] != 0 }
             let inFlight: Int = try #require(jobs["in_flight"].get())
             #expect(inFlight < 40)
@@ -236,7 +236,7 @@ import Testing
         }
     }
 
-    @Test("dispatcher.unsubscribe is answered once the worker's batches in flight are settled")
+    @Test("dispatcher.unsubscribe is answered when the worker's batches in flight are settled")
     func unsubscribe() async throws {
         try await ServiceStage.runWithWorkers { stage in
             let worker = try await stage.worker()
@@ -255,7 +255,7 @@ import Testing
         }
     }
 
-    @Test("Only dispatchers of kind worker can be subscribed to, and numbers have bounds")
+    @Test("Only dispatchers of kind worker can be subscribed to; credit and limit have bounds")
     func refused() async throws {
         try await ServiceStage.runWithWorkers { stage in
             let client = try await stage.client()
@@ -270,7 +270,7 @@ import Testing
         }
     }
 
-    @Test("S3: a change of the settings ends no subscription; a dispatcher that returns continues")
+    @Test("S3: a change of the settings ends no subscription, even if the dispatcher is removed and added again")
     func settingsChange() async throws {
         try await ServiceStage.runWithWorkers { stage in
             let worker = try await stage.worker()

@@ -2,7 +2,7 @@ import HeadgateData
 
 @testable import HeadgateServer
 
-/// A service with a dispatcher `jobs` of kind `worker`, and its workers.
+/// Test support for a service with a dispatcher `jobs` of kind `worker`.
 extension ServiceStage {
     /// Runs `body` with a service whose only dispatcher is `jobs`, with batches of two events and a very short backoff.
     static func runWithWorkers(
@@ -17,7 +17,7 @@ extension ServiceStage {
         try await run(jobs.patched(with: settings), timeStands: timeStands, body)
     }
 
-    /// Connects a worker for `jobs`.
+    /// Connects a client and subscribes it to `jobs`.
     nonisolated func worker(credit: Int = 1, limit: Int? = nil) async throws -> LineClient {
         let worker = try await client()
         var params: DataObject = ["id": "jobs", "credit": .number(DataNumber(credit))]
@@ -37,7 +37,7 @@ extension ServiceStage {
         try await client.call("track_many", ["events": .array(events)])
     }
 
-    /// Waits until the dispatcher `jobs` is as required, and returns it.
+    /// Waits until the dispatcher `jobs` fulfils the condition. Returns its entry of `dispatcher.list`.
     nonisolated func jobs(_ isAsItShould: (DataItem) -> Bool) async throws -> DataItem {
         let client = try await client()
         while true {
@@ -48,7 +48,7 @@ extension ServiceStage {
     }
 }
 
-/// A `dispatch` request.
+/// A `dispatch` request that a worker got.
 struct WorkerBatch {
     let request: Int
     let params: DataItem

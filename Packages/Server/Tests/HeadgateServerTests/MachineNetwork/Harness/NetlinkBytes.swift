@@ -1,7 +1,7 @@
 import CNetlink
 import Glibc
 
-/// Makes messages of the kernel, byte by byte (netlink(7), rtnetlink(7)).
+/// Makes the kernel's netlink messages, byte by byte (netlink(7), rtnetlink(7)).
 enum NetlinkBytes {
     /// Returns a header and a body, padded to four bytes.
     static func message(_ type: Int, flags: Int32 = 0, number: UInt32 = 0, _ body: [UInt8] = []) -> [UInt8] {

@@ -58,7 +58,7 @@ actor ProbeStage {
         self.client = client
     }
 
-    /// Reports a state as the kernel.
+    /// Reports a state to the monitor, as the kernel would.
     func kernelReports(_ state: NetworkState) {
         monitor?.kernelReported(state)
     }

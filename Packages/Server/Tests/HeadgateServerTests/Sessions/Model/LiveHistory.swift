@@ -3,8 +3,8 @@ import Testing
 
 @testable import HeadgateServer
 
-/// Sends random lines of one client to a real service over a real socket, while another client cancels its flushes.
-/// Each request gets exactly one answer, and the session is released at the end.
+/// A random history of one client on a real socket of a real service, while another client cancels its flushes.
+/// It checks that each request gets exactly one answer, and that the session is released at the end.
 struct LiveHistory {
     private var random: SeededGenerator
     private var lastID = 0
@@ -19,7 +19,7 @@ struct LiveHistory {
         random = SeededGenerator(seed: seed)
     }
 
-    /// The end of the client.
+    /// The way in which the client ends: it stays connected, half-closes, or disconnects.
     enum Ending: CaseIterable { case stays, finishes, goes }
 
     mutating func run(_ stage: ServiceStage, other: LineClient) async throws {
@@ -53,7 +53,7 @@ struct LiveHistory {
         }
     }
 
-    /// Sends one more request as soon as there is room. Its answer shows that all lines before it have been read.
+    /// Sends one more request when the socket has room. The answer shows that the service has read all earlier lines.
     private mutating func sendLast(_ client: RawClient, _ other: LineClient) async throws {
         let id = newID()
         while !client.offer(line: #"{"jsonrpc":"2.0","id":\#(id),"method":"ping"}"#) {
@@ -64,14 +64,14 @@ struct LiveHistory {
     /// Waits until all requests are answered and all notifications are finished.
     private mutating func finish(_ client: RawClient, _ stage: ServiceStage, _ other: LineClient) async throws {
         while answered.count < owed.count { try await proceed(client, other) }
-        // Flushes of notifications have no answer, and wait for ever unless they are cancelled.
+        // Flushes that were sent as notifications have no answer, and never end unless they are cancelled.
         for name in flushes { _ = try? await other.call("flush.cancel", ["flush": .string(name)]) }
         #expect(Set(answered) == owed)
         #expect(Set(answered).count == answered.count)
         try await stage.until { $0.sessions.all.allSatisfy { $0.machine.account == SessionAccount() } }
     }
 
-    /// Makes room: cancels a flush, and reads the client's answers.
+    /// Makes room in the account: cancels a flush, and reads the client's answers.
     private mutating func proceed(_ client: RawClient, _ other: LineClient) async throws {
         try await cancel(other)
         try await other.call("ping")
@@ -82,7 +82,7 @@ struct LiveHistory {
         answered += try client.messages().compactMap { $0["id"].get() }
     }
 
-    /// Cancels a flush. If the flush has not begun yet, its name stays in the list.
+    /// Cancels one of the client's flushes. The name stays in the list, because the flush may not have begun yet.
     private mutating func cancel(_ other: LineClient) async throws {
         guard let name = flushes.randomElement(using: &random) else { return }
         _ = try? await other.call("flush.cancel", ["flush": .string(name)])
@@ -93,7 +93,7 @@ struct LiveHistory {
     private mutating func send(_ client: RawClient) {
         let before = self
         let line = line()
-        // A line that the socket has no room for counts as never sent.
+        // If the socket has no room for the line, restores the state as if the line had never been made.
         if !client.offer(line: line) {
             let random = random
             self = before

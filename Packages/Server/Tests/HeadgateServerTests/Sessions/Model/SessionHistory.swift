@@ -1,27 +1,28 @@
 @testable import HeadgateServer
 
-/// Sends random lines, pauses, half-closes, lost peers and answers to the machine of a session. A slow and obvious
-/// model counts the outstanding messages from scratch, and decides whether a line may be taken.
+/// A random history of a session's state machine: lines, answers, pauses, half-closes and disconnections. A slow and
+/// obvious model counts the outstanding messages from scratch, and decides if a line may be taken.
 ///
-/// The history also plays the machine's session: it carries out the orders on its own connection, scheduler and store.
+/// The history also takes the session's part: it carries out the machine's orders on a simulated connection, scheduler
+/// and store.
 struct SessionHistory {
     private var random: SeededGenerator
     private var machine: SessionMachine
     private var limits: Limits
 
-    // The connection.
+    // The simulated connection.
     private var unread: [Line] = []
     private var framed: [Line] = []
     private var isReading = true
     private var isOpen = true
     private var outputBytes = 0
-    /// The state of the client's side.
+    /// The state of the client's end.
     private var client = Client.open
     private var hasReportedEnd = false
     private var hasReportedLoss = false
     private var closesAfterFlush = 0
 
-    // The service.
+    // The simulated service.
     private var isGroupFull = false
     private var awaitsGroup = 0
     private var awaitsTurn = 0
@@ -43,7 +44,7 @@ struct SessionHistory {
 
     private struct Line {
         var bytes: Int
-        /// The units of a turn's share that the line takes.
+        /// The units of a turn's share that the line costs.
         var cost: Int
         var messages: [Message]
         var isBatch: Bool
@@ -52,9 +53,9 @@ struct SessionHistory {
     }
 
     private struct Message {
-        /// Nil for a notification.
+        /// The request's ID, or nil for a notification.
         var id: Int?
-        /// True if the answer comes later.
+        /// True if the answer is sent after the line has been taken.
         var waits: Bool
         var answerBytes: Int
     }
@@ -135,7 +136,7 @@ struct SessionHistory {
         sent += 1
     }
 
-    /// Answers an outstanding message.
+    /// Answers a random outstanding message.
     private mutating func answer() throws(Violation) {
         guard !outstanding.isEmpty else { return }
         try settle(outstanding.remove(at: number(0...(outstanding.count - 1))))
@@ -153,7 +154,7 @@ struct SessionHistory {
         for _ in 0..<waiting { try perform(machine.groupHasRoom()) }
     }
 
-    /// Ends turns and begins the next ones.
+    /// Ends this many turns of the loop and begins the next ones.
     private mutating func turns(_ count: Int) throws(Violation) {
         for _ in 0..<count {
             let (ends, turns) = (awaitsEndOfTurn, awaitsTurn)
@@ -163,17 +164,17 @@ struct SessionHistory {
         }
     }
 
-    /// Runs turns until nothing waits for one.
+    /// Runs turns until the session waits for none.
     private mutating func quiesce() throws(Violation) {
         var rounds = 0
         while awaitsTurn + awaitsEndOfTurn > 0 {
             try turns(1)
             rounds += 1
-            guard rounds < 10_000 else { throw Violation(description: "turns without end") }
+            guard rounds < 10_000 else { throw Violation(description: "the session needs more than 10 000 turns") }
         }
     }
 
-    /// Runs turns and reads data until neither changes anything.
+    /// Runs turns and reads data until neither has an effect.
     private mutating func settleDown() throws(Violation) {
         var before = -1
         while before != unread.count + framed.count {
@@ -199,7 +200,7 @@ struct SessionHistory {
         try perform(machine.ends())
     }
 
-    /// The client closes its sending side, or disconnects.
+    /// Lets the client close its sending side, or disconnect.
     private mutating func leave() throws(Violation) {
         client = client == .open && oneIn(2) ? .finished : .gone
         if !isReading || hasReportedEnd { try reportLoss() }
@@ -222,7 +223,7 @@ struct SessionHistory {
 
     private mutating func reportEnd() throws(Violation) {
         guard isOpen, isReading, unread.isEmpty, client != .open, !hasReportedEnd else { return }
-        // A client that disconnects without reading resets the connection, and that is reported first.
+        // A client that disconnects with unread answers resets the connection. The loss may be reported before the end.
         if client == .gone, oneIn(2) { try reportLoss() }
         hasReportedEnd = true
         try perform(machine.endReached())
@@ -268,16 +269,16 @@ struct SessionHistory {
         case .nothing: break
         case .takeLines: return try takeLines()
         case .pause(let awaited):
-            guard isReading else { throw Violation(description: "paused twice") }
+            guard isReading else { throw Violation(description: "the machine pauses a paused connection") }
             isReading = false
             proceed(after: awaited)
-            // A paused connection reports at once that the client has disconnected.
+            // While a connection is paused, a disconnection is reported at once.
             try reportLoss()
         case .stayPaused(let awaited):
-            guard !isReading else { throw Violation(description: "reads on while it awaits \(awaited)") }
+            guard !isReading else { throw Violation(description: "awaits \(awaited), but the connection reads") }
             proceed(after: awaited)
         case .resumeReading:
-            guard isOpen, !isReading else { throw Violation(description: "resumed what is not paused") }
+            guard isOpen, !isReading else { throw Violation(description: "a connection that is not paused is resumed") }
             isReading = true
             return machine.readingResumed()
         case .releaseProvider:
@@ -285,7 +286,7 @@ struct SessionHistory {
             requested = 0
             return machine.providerGone()
         case .endWaits:
-            guard client == .gone else { throw Violation(description: "a client that is there lost its waits") }
+            guard client == .gone else { throw Violation(description: "a connected client's calls were ended") }
             owed = []
             try endReplies()
             return machine.waitsEnded()
@@ -296,7 +297,7 @@ struct SessionHistory {
             outputBytes = 0
             try close()
         case .close:
-            guard client == .gone else { throw Violation(description: "a client that is there was cut off") }
+            guard client == .gone else { throw Violation(description: "a connected client was disconnected") }
             try close()
         }
         return .nothing
@@ -312,16 +313,16 @@ struct SessionHistory {
     }
 
     private mutating func takeLines() throws(Violation) -> SessionMachine.Order {
-        guard !isTaking else { throw Violation(description: "lines are taken amid another line") }
+        guard !isTaking else { throw Violation(description: "lines are taken while another line is being taken") }
         isTaking = true
         while isOpen {
             let mayTake = machine.mayTakeLine(dependencies)
             guard mayTake == isLineAllowed else {
-                throw Violation(description: "a line \(mayTake ? "was" : "was not") to be taken: \(machine)")
+                throw Violation(description: "a line is \(mayTake ? "taken" : "refused"), unlike the model: \(machine)")
             }
             let mayCall = !mayTake && machine.mayTakeCall(dependencies)
             guard mayCall == isCallAllowed else {
-                throw Violation(description: "a call \(mayCall ? "was" : "was not") to be taken: \(machine)")
+                throw Violation(description: "a call is \(mayCall ? "taken" : "refused"), unlike the model: \(machine)")
             }
             guard mayTake || mayCall, let line = framed.first else { break }
             if mayCall, line.stores {
@@ -357,7 +358,7 @@ struct SessionHistory {
         if message.waits { outstanding.append(one) } else { try settle(one) }
     }
 
-    /// Ends a message as ``Reply`` does.
+    /// Ends a message, as ``Reply`` does.
     private mutating func settle(_ one: Outstanding) throws(Violation) {
         if let id = one.message.id, machine.isListening { answer(id, one) }
         if let batch = one.batch { try endOne(of: batch) }
@@ -375,7 +376,7 @@ struct SessionHistory {
         machine.kept(bytes: one.message.answerBytes)
     }
 
-    /// Ends a message of a batch as ``BatchReply`` does.
+    /// Ends a message of a batch, as ``BatchReply`` does.
     private mutating func endOne(of number: Int) throws(Violation) {
         batches[number]?.inProgress -= 1
         guard let batch = batches[number], batch.inProgress == 0 else { return }
@@ -412,20 +413,20 @@ struct SessionHistory {
         let kept = kept
         let account = machine.account
         guard (account.inProgress, account.requestBytes, account.keptBytes) == kept else {
-            throw Violation(description: "the account says \(account), but there are \(kept)")
+            throw Violation(description: "the account is \(account), and the model has \(kept)")
         }
         guard !isOpen || machine.reading == .over || isReading == (machine.reading == .open) else {
             throw Violation(
-                description: "\(isReading ? "reads" : "does not read"), and the machine is \(machine.reading)")
+                description: "connection \(isReading ? "reads" : "is paused"), and machine is \(machine.reading)")
         }
-        guard answered.values.allSatisfy({ $0 == 1 }) else { throw Violation(description: "answered twice") }
+        guard answered.values.allSatisfy({ $0 == 1 }) else { throw Violation(description: "two answers to a request") }
         let reported = machine.stop(dependencies)
         guard reported == stop else {
-            throw Violation(description: "says \(String(describing: reported)), and it is \(String(describing: stop))")
+            throw Violation(description: "reason is \(String(describing: reported)), not \(String(describing: stop))")
         }
     }
 
-    /// The expected reason why the session does not read, by the messages and bytes that the daemon keeps.
+    /// The expected reason why the session does not read, by the model's counts, or nil if the session reads.
     private var stop: SessionMachine.Stop? {
         switch machine.reading {
         case .paused(until: .group): return .storing
@@ -439,31 +440,33 @@ struct SessionHistory {
 
     /// Checks that no answer and no line is outstanding when the connection closes.
     private func checkClose() throws(Violation) {
-        guard outstanding.isEmpty, batches.isEmpty else { throw Violation(description: "closed on what is owed") }
+        guard outstanding.isEmpty, batches.isEmpty else { throw Violation(description: "closed, requests unanswered") }
         guard client == .open || framed.isEmpty && (unread.isEmpty || isEnding) else {
-            throw Violation(description: "closed on lines that were not taken")
+            throw Violation(description: "closed with lines that were not taken")
         }
         guard client != .open || isEnding && requested == 0 else {
             throw Violation(description: "closed for no reason")
         }
     }
 
-    /// Checks the state after all turns: either a line may not be taken, or none is left. The connection reports only
-    /// that all output is gone.
+    /// Checks the state after all turns: if a line may be taken, none is left. A paused session may wait while output
+    /// is unsent, because the connection reports only that all output has been sent.
     private func checkProgress() throws(Violation) {
         let awaitsDrain = machine.reading == .paused(until: .room) && outputBytes > 0
         guard isOpen, hasRoom, !isGroupFull || isCallWaiting, !awaitsDrain else { return }
-        guard framed.isEmpty, unread.isEmpty else { throw Violation(description: "stuck with room: \(machine)") }
+        guard framed.isEmpty, unread.isEmpty else {
+            throw Violation(description: "stuck, although there is room: \(machine)")
+        }
     }
 
-    /// True if the next line needs no room in the commit group, and no call of the session is open.
+    /// True if the next line may be taken although the group is full: it stores no event, and no call is unanswered.
     private var isCallWaiting: Bool {
         outstanding.isEmpty && machine.reading == .open && (framed + unread).first?.stores == false
     }
 
     // MARK: The end
 
-    /// Checks that nothing is left once all is answered, read and stored, and that finished sessions are closed.
+    /// Answers, reads and commits everything. Then checks that nothing is left, and that finished sessions are closed.
     private mutating func finish() throws(Violation) {
         try settleDown()
         try checkProgress()
@@ -479,27 +482,29 @@ struct SessionHistory {
             try settleDown()
             try check()
             rounds += 1
-            guard rounds < 1_000 else { throw Violation(description: "it never ends: \(machine)") }
+            guard rounds < 1_000 else { throw Violation(description: "not ended after 1 000 rounds: \(machine)") }
         } while isOpen && !isAllReported
         try checkEnd()
     }
 
-    /// True if nothing is in progress.
+    /// True if no line, answer or output is left, and the client's end was reported.
     private var isAllReported: Bool {
         unread.isEmpty && framed.isEmpty && outstanding.isEmpty && outputBytes == 0
             && (client == .open || hasReportedEnd)
     }
 
     private func checkEnd() throws(Violation) {
-        guard machine.account.isSettled, batches.isEmpty else { throw Violation(description: "something is kept") }
+        guard machine.account.isSettled, batches.isEmpty else {
+            throw Violation(description: "account not empty at the end")
+        }
         guard isOpen == (client == .open && !isEnding) else {
-            throw Violation(description: "\(isOpen ? "not closed" : "closed"), and the client is \(client)")
+            throw Violation(description: "the connection is \(isOpen ? "open" : "closed"), and the client is \(client)")
         }
         guard closesAfterFlush == (isOpen || hasReportedLoss ? 0 : 1) else {
-            throw Violation(description: "closed \(closesAfterFlush) times")
+            throw Violation(description: "the connection was closed \(closesAfterFlush) times")
         }
         guard client != .gone else { return }
-        guard Set(answered.keys) == owed else { throw Violation(description: "not all that was owed was answered") }
+        guard Set(answered.keys) == owed else { throw Violation(description: "answers do not match the requests") }
         guard isEnding || taken == sent else { throw Violation(description: "\(sent - taken) lines were never taken") }
     }
 

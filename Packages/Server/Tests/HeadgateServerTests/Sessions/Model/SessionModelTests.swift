@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Random histories of a session")
 struct SessionModelTests {
-    @Test("X2: the account is the outstanding work, lines are read exactly while there is room, and no session hangs")
+    @Test("X2: the account counts the outstanding work, lines are read only while there is room, and no session hangs")
     func rulesHold() {
         for seed: UInt64 in 1...1_200 {
             var history = SessionHistory(seed: seed)
@@ -21,7 +21,7 @@ struct SessionModelTests {
 
 extension SessionModelTests {
     @Test(
-        "X2, X3: over a real socket each request is answered once, and each session is released, whichever side ends",
+        "X2, X3: over a real socket each request is answered once, and each session is released",
         arguments: 1...12 as ClosedRange<UInt64>)
     func liveHistories(seed: UInt64) async throws {
         let limits: DataObject = [

@@ -3,7 +3,7 @@ import Glibc
 import HeadgateCore
 
 // Measures the time to deliver one event and the time of one change of a barrier's state, by the number of barriers and
-// of dispatchers. Compare the ratios to the first row: the times themselves depend on the machine and the run.
+// of dispatchers. Compare the ratios to the first row, since the times depend on the machine and the run.
 
 /// Returns the median time of a call over seven runs, in nanoseconds.
 func cost(_ calls: Int, _ work: () -> Void) -> Double {
