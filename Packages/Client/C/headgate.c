@@ -1,4 +1,5 @@
-/* See headgate.h. The parts, from below: bytes, JSON, ids, calls, the connection, what the daemon asks, the functions. */
+/* The client that headgate.h describes. Its parts, from the lowest: bytes, JSON, ids, calls, the connection, requests of the daemon,
+ * the public functions. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -19,7 +20,7 @@
 #include <unistd.h>
 
 enum { SERVICE_ERROR = -32000, METHOD_NOT_FOUND = -32601, INVALID_PARAMS = -32602, INTERNAL_ERROR = -32603 };
-/* The daemon takes 1 024 levels at most, and hands an event on in a message that adds some. */
+/* The daemon accepts 1 024 levels of nesting. A message that delivers an event adds a few. */
 enum { GREATEST_DEPTH = 1100, CHUNK = 1 << 16, LONGEST_BACKLOG = 4096, MOST_ASKED = 65536, MOST_CONFLICTS = 10 };
 static const size_t longest_answer = (size_t)256 << 20;
 
@@ -28,7 +29,7 @@ static const size_t longest_answer = (size_t)256 << 20;
 typedef struct bytes {
     char *at;
     size_t length, capacity;
-    const char *fault; /* why something could not be appended; NULL if all was */
+    const char *fault; /* why an append failed; NULL if none did */
     bool is_out_of_memory;
 } bytes;
 
@@ -87,7 +88,7 @@ static size_t sequence(const unsigned char *at, size_t left) {
     return length;
 }
 
-/* Copies what has room, and no half character. */
+/* Copies as many whole UTF-8 characters as fit into `room` bytes. */
 static void cut(char *to, size_t room, const char *text) {
     size_t length = strlen(text);
     if (length >= room) {
@@ -106,14 +107,14 @@ static void set_error(headgate_error *error, int code, const char *reason, const
     cut(error->path, sizeof error->path, path);
 }
 
-/* Of this side. */
+/* Returns an error of the client itself, with a reason and a message. */
 static headgate_error local_error(const char *reason, const char *message) {
     headgate_error error;
     set_error(&error, 0, reason, message, "");
     return error;
 }
 
-/* Of this side, with a message of several parts. */
+/* Returns an error of the client itself. Its message joins several parts. */
 static headgate_error joined_error(const char *reason, const char *const *parts) {
     bytes message = {0};
     while (*parts) put_text(&message, *parts++);
@@ -141,7 +142,7 @@ static int hex_digit(char digit) {
     return -1;
 }
 
-/* Four hexadecimal digits, else -1. */
+/* Returns the value of four hexadecimal digits, or -1 if they are not there. */
 static long hex_unit(const char *at, const char *end) {
     if (end - at < 4) return -1;
     long unit = 0;
@@ -153,7 +154,7 @@ static long hex_unit(const char *at, const char *end) {
     return unit;
 }
 
-/* Each of these passes over one thing, and gives NULL if it is not there. */
+/* Each scan function returns the end of one JSON token or value, or NULL if there is none at `at`. */
 static const char *scan_string(const char *at, const char *end) {
     for (at++; at < end;) {
         unsigned char byte = (unsigned char)*at;
@@ -212,7 +213,7 @@ static const char *scan_value(const char *at, const char *end, int depth, int *d
     }
 }
 
-/* `depth` is how much deeper it may be nested; *deepest becomes the least of what was left. */
+/* `depth` is the number of levels that are still allowed. *deepest becomes the smallest number that was left. */
 static const char *scan_container(const char *at, const char *end, int depth, int *deepest) {
     if (depth < 0) return NULL;
     if (depth < *deepest) *deepest = depth;
@@ -235,7 +236,7 @@ static const char *scan_container(const char *at, const char *end, int depth, in
     }
 }
 
-/* Also gives how deep it is nested. */
+/* Checks a JSON text as headgate_json_check does, and also returns its nesting depth. */
 static bool check(const char *text, size_t length, int max_depth, headgate_json *value, int *depth) {
     const char *end = text + length, *begin = skip_space(text, end);
     int left = max_depth;
@@ -325,7 +326,7 @@ static size_t put_scalar(char *to, unsigned long scalar) {
     return to[2] = (char)(0x80 | (scalar >> 6 & 0x3F)), to[3] = (char)(0x80 | (scalar & 0x3F)), 4;
 }
 
-/* The scalar of an escape `uXXXX`, with its other half if it has one. Half a pair is U+FFFD. */
+/* Returns the scalar of an escape `uXXXX`, or of a surrogate pair of two escapes. A lone surrogate is U+FFFD. */
 static unsigned long escaped_scalar(const char **at, const char *end) {
     long unit = hex_unit(*at + 1, end);
     *at += 5;
@@ -338,7 +339,7 @@ static unsigned long escaped_scalar(const char **at, const char *end) {
 
 char *headgate_json_text(headgate_json value, size_t *length) {
     if (!is_kind(value, HEADGATE_STRING) || value.length < 2) return NULL;
-    char *text = malloc(value.length); /* an escape is never shorter than what it stands for */
+    char *text = malloc(value.length); /* an escape is never shorter than the bytes that it stands for */
     if (!text) return NULL;
     size_t count = 0;
     static const char names[] = "bfnrt", meanings[] = "\b\f\n\r\t";
@@ -381,7 +382,7 @@ void headgate_answer_free(headgate_answer *answer) {
 
 /* ---- JSON: writing ---- */
 
-/* A comma, unless something has just begun. */
+/* Writes a comma, unless an object, array or member has just begun. */
 static void put_comma(bytes *to) {
     if (to->length && !strchr("{[:", to->at[to->length - 1])) put(to, ",", 1);
 }
@@ -406,7 +407,7 @@ static void put_string(bytes *to, const char *text, size_t length) {
     put(to, "\"", 1);
 }
 
-/* JSON of the caller's. It may have line ends between its values, which would end the message. */
+/* Writes JSON of the caller. Line ends between its values are replaced: they would end the message. */
 static void put_json(bytes *to, const char *text, headgate_json_kind kind, const char *complaint) {
     headgate_json value;
     if (to->fault) return;
@@ -427,7 +428,7 @@ static void put_name(bytes *to, const char *name) {
     put(to, ":", 1);
 }
 
-/* The members of params; those that are NULL are left out. */
+/* These functions write the members of params. A member that is NULL is left out. */
 static void member_text(bytes *to, const char *name, const char *text) {
     if (!text) return;
     put_name(to, name);
@@ -478,7 +479,7 @@ typedef struct service service;
 /* A change of a barrier that the daemon has not granted. */
 typedef struct change {
     service *barrier; /* NULL once the barrier is gone */
-    headgate_barrier_change to; /* the texts are its own */
+    headgate_barrier_change to; /* its texts are copies */
     struct change *next;
 } change;
 
@@ -489,18 +490,18 @@ typedef struct call {
     int depth;
     bool is_repeatable, is_written, is_done, is_ok;
     int64_t deadline;   /* nanoseconds; INT64_MAX is never */
-    int64_t postponed;  /* not to be written before this moment */
+    int64_t postponed;  /* the moment before which the call is not written */
     headgate_answer answer;
     headgate_error error;
-    headgate_tracked tracked; /* of an unattended one */
+    headgate_tracked tracked; /* the callback of an unattended call */
     void *context;
     bool is_unattended; /* no caller waits for it */
-    bool is_event;      /* such a one that tracks an event */
-    service *service;   /* of a standing one: made again on each connection, since it lasts as long as a connection */
+    bool is_event;      /* an unattended call that tracks an event */
+    service *service;   /* the service of a standing call, which is repeated on each connection; else NULL */
     bool is_granted;
     bool is_late;  /* a watch that was cancelled after it was written: if it begins, it is ended */
     change *change; /* the change of a barrier that the call asks for; it holds once the daemon grants it */
-    bool is_bound; /* about what the present connection has: on another one it would mean something else */
+    bool is_bound; /* true if the call is valid on the present connection only */
     struct call *next_told;
 } call;
 
@@ -511,14 +512,14 @@ typedef struct exception {
     struct exception *next;
 } exception;
 
-/* A service that lasts as long as a connection, and is requested again on the next one. */
+/* A service (worker, board, watch, barrier or status). It lasts as long as a connection, and is requested again on the next one. */
 struct service {
     service_kind kind;
     char *name;
     call *call;
     bool was_granted;
-    bool is_awaited;      /* whether somebody waits for it to be granted */
-    headgate_error error; /* why it was not */
+    bool is_awaited;      /* true while a caller waits for the grant */
+    headgate_error error; /* why the service was not granted */
     char *watch; /* the daemon's id for a watch; NULL while it does not watch */
     size_t backlog;
     int64_t runs, most_runs; /* the number of its handlers that run, and the most that may run at the same time */
@@ -531,18 +532,18 @@ struct service {
     } handler;
     headgate_run choose; /* chooses the barrier of each activation of a board; NULL if the board has none or a fixed one */
     void *context;
-    bool was_asked; /* whether the daemon may have had it, on whichever connection */
-    bool is_ending; /* a barrier that is to be removed, although it may be that of an earlier connection */
-    int conflicts;  /* so often the daemon took it for somebody else's */
+    bool was_asked; /* true if the daemon may have had the request, on any connection */
+    bool is_ending; /* true for the removal of a barrier that an earlier connection may own */
+    int conflicts;  /* the number of conflicts: refusals because another connection owns the barrier */
     bool is_refused; /* true if the daemon refused the service after it was granted, and has not granted it since */
-    /* The barrier as the daemon granted it last, and the changes that are not granted yet. */
+    /* The barrier's latest granted state, and the changes that are not granted yet. */
     char *state, *flushable, *scopes, *on_disconnect, *reason;
     exception *exceptions;
     change *changes;
     service *next;
 };
 
-/* A handler that is to be run. */
+/* A request or message of the daemon whose handler has not run yet. */
 typedef struct job {
     service *service;
     headgate_news news;
@@ -560,7 +561,7 @@ typedef struct slot {
     call *call; /* NULL if it has gone */
 } slot;
 
-/* A state, a refusal or a line that a hook of the program is to be told. */
+/* A state, a refusal or a log line that waits for the program's hook. */
 typedef struct notice {
     enum { STATE, REFUSAL, LINE } kind;
     headgate_state state;
@@ -584,11 +585,11 @@ struct headgate {
     bool is_telling;   /* the leader runs callbacks */
     int wake[2];
     uint64_t random;
-    uint64_t last_moment, last_random; /* of the ids made */
+    uint64_t last_moment, last_random; /* the time and the counter of the last id */
 
     phase phase;
-    int64_t until;     /* of WAITING and GREETING */
-    int64_t patience;  /* after which no attempt is begun; -1 while there is no need */
+    int64_t until;     /* the moment at which WAITING or GREETING ends */
+    int64_t patience;  /* the moment after which no attempt begins; -1 while none is needed */
     int failures;
     bool was_connected;
     headgate_error last_failure;
@@ -603,11 +604,11 @@ struct headgate {
     slot *slots; /* in the order of their numbers */
     size_t slot_head, slot_count, slot_capacity, live;
     size_t standing;
-    size_t given_up; /* events that nothing waits for, since the client could not connect */
+    size_t given_up; /* dropped events without a waiting caller, because the client could not connect */
     size_t held_bytes, unanswered, unanswered_bytes;
-    size_t next_to_write; /* no slot before this is to be written */
+    size_t next_to_write; /* no slot before this one waits to be written */
     int64_t last_number, earliest;
-    call *told, **told_end; /* whose callers are to be told */
+    call *told, **told_end; /* the ended calls whose callbacks have not run */
     notice *notices, **notices_end;
 
     int socket;
@@ -620,7 +621,7 @@ struct headgate {
     size_t owed; /* requests of the daemon on this connection that are not answered */
 };
 
-/* ---- The visits of threads ---- */
+/* ---- Threads that enter and leave ---- */
 
 static bool is_foreign(const headgate *client) { return getpid() != client->process; }
 
@@ -656,7 +657,7 @@ static int64_t after(long milliseconds) {
     return now() + (int64_t)milliseconds * 1000000;
 }
 
-/* SplitMix64 (Steele, Lea and Flood). */
+/* Returns a random number by SplitMix64 (Steele, Lea and Flood). */
 static uint64_t random_number(headgate *client) {
     uint64_t word = client->random += 0x9E3779B97F4A7C15u;
     word = (word ^ word >> 30) * 0xBF58476D1CE4E5B9u;
@@ -664,7 +665,7 @@ static uint64_t random_number(headgate *client) {
     return word ^ word >> 31;
 }
 
-/* A UUIDv7 (RFC 9562), greater than all that this client has made before. */
+/* Makes a UUIDv7 (RFC 9562) that is greater than all earlier ones of this client. */
 static void make_id(headgate *client, char text[37]) {
     struct timespec time;
     clock_gettime(CLOCK_REALTIME, &time);
@@ -677,7 +678,7 @@ static void make_id(headgate *client, char text[37]) {
         client->last_random += 1 + (random_number(client) & 0xFFFFFFFF);
         if (client->last_random < (uint64_t)1 << 32) client->last_moment++;
     }
-    /* 12 bits behind the time, 52 of the other 62; the last 10 are only chance. */
+    /* The counter has the 12 bits after the time and 52 of the other 62. The last 10 bits are random. */
     uint64_t high = client->last_moment << 16 | 0x7000 | client->last_random >> 52;
     uint64_t low = (uint64_t)2 << 62 | (client->last_random & (((uint64_t)1 << 52) - 1)) << 10
         | (random_number(client) & 0x3FF);
@@ -726,7 +727,7 @@ static void free_job(job *gone) {
 static bool add_slot(headgate *client, call *added) {
     if (client->slot_count == client->slot_capacity) {
         size_t kept = 0;
-        if (client->live * 2 <= client->slot_count) { /* half of them have gone */
+        if (client->live * 2 <= client->slot_count) { /* half of the slots are free */
             for (size_t place = client->slot_head; place < client->slot_count; place++)
                 if (client->slots[place].call) client->slots[kept++] = client->slots[place];
             client->slot_head = 0, client->slot_count = kept, client->next_to_write = 0;
@@ -789,12 +790,12 @@ static bool has_room(headgate *client) {
     return client->live < client->options.max_unanswered && client->held_bytes < client->options.max_unanswered_bytes;
 }
 
-/* ---- What becomes of calls ---- */
+/* ---- Outcomes of calls ---- */
 
 static void end_service(headgate *client, service *ended, const headgate_error *error);
 static void settle_change(headgate *client, change *settled, bool is_granted);
 
-/* The call is its caller's again; the function of an unattended one is called later. */
+/* Ends a call: its caller may read the outcome. The callback of a call without a waiting caller is called later. */
 static void conclude(headgate *client, call *done) {
     forget_call(client, done);
     done->is_done = true;
@@ -816,7 +817,7 @@ static void finish_failed(headgate *client, call *failed, const headgate_error *
     end_service(client, standing, error);
 }
 
-/* A watch that was written begins at the daemon although it is not wanted: only its answer has the id to end it by. */
+/* Keeps a cancelled request for a watch until it is answered. The daemon grants it, and only the answer has the id that ends it. */
 static void await_late(headgate *client, call *watch) {
     client->standing--;
     watch->service = NULL;
@@ -831,7 +832,7 @@ static bool is_late_watch(const call *some) {
 
 static void deny(headgate *client, service *awaited, const headgate_error *error);
 
-/* Returns true for services of which a new one replaces the earlier one when the daemon grants it, and at no other time. */
+/* Returns true for a service that a newer one replaces only when the daemon grants the newer one. */
 static bool is_replaceable(const service *some) { return some->kind == BARRIER || some->kind == STATUS; }
 
 static void give_up(headgate *client, call *some, const headgate_error *error) {
@@ -911,7 +912,7 @@ static void tell_missing(headgate *client, const headgate_error *error) {
     log_line(client, (const char *[]){error->message, NULL});
 }
 
-/* Calls the hook for a notice. Without the lock. */
+/* Calls the hook for a notice. The caller does not hold the lock. */
 static void deliver_notice(headgate *client, const notice *told) {
     const headgate_options *options = &client->options;
     switch (told->kind) {
@@ -925,7 +926,7 @@ static void deliver_notice(headgate *client, const notice *told) {
     }
 }
 
-/* Fails with a text. Without a connection the reason for that follows the text. */
+/* Fails with a text. Without a connection, the text also says why there is none. */
 static bool fail_because(headgate *client, headgate_error *error, const char *reason, const char *text) {
     bool has_failure = client->phase != OPEN && client->phase != DRAINING && *client->last_failure.reason;
     headgate_error made = joined_error(
@@ -1026,25 +1027,25 @@ static void unlink_service(headgate *client, service *gone) {
     release_service(gone);
 }
 
-/* Returns true if it ends with its connection; some barriers stay. */
+/* Returns true if the daemon ends the service with its connection; some barriers stay. */
 static bool ends_with_connection(const service *some) {
     return !some->on_disconnect || strcmp(some->on_disconnect, "unregister") == 0;
 }
 
-/* Tells who waits for a service that it is not granted. */
+/* Reports to the waiting caller that its service is not granted. */
 static void deny(headgate *client, service *awaited, const headgate_error *error) {
     awaited->is_awaited = false;
     awaited->error = *error;
     pthread_cond_broadcast(&client->changed);
 }
 
-/* Notifies the caller that waits for a service of its end, or adds news of it. */
+/* Ends a service with an error: for the caller that waits for it, or else by a job for the handler of a watch. */
 static void end_service(headgate *client, service *ended, const headgate_error *error) {
     if (ended->is_awaited) {
         deny(client, ended, error);
         return;
     }
-    /* If only this client cancelled it, the next call that removes it does the same again. */
+    /* If only this client cancelled the removal, the next call that removes the service does it again. */
     if (ended->is_ending && !error->code) return;
     job *last = ended->kind == WATCH ? queue_job(client, ended, HEADGATE_ENDED, (headgate_json){0}) : NULL;
     if (last) last->error = *error;
@@ -1053,7 +1054,7 @@ static void end_service(headgate *client, service *ended, const headgate_error *
 
 static call *begin_unattended(headgate *client, const char *method, bytes *params, service *standing);
 
-/* A call about the present connection, with one member; no caller waits for it. */
+/* Begins a call that is valid on the present connection only. It has one member, and no caller waits for it. */
 static void tell_bound(headgate *client, const char *method, const char *member, const char *value) {
     bytes params = {0};
     put_text(&params, "{");
@@ -1064,7 +1065,7 @@ static void tell_bound(headgate *client, const char *method, const char *member,
     else discard(&params);
 }
 
-/* Ends a watch of the present connection: the next one gives the same ids again. Frees the id. */
+/* Ends a watch on the present connection only: the next connection uses the same ids again. Frees the id. */
 static void unwatch(headgate *client, char *watch) {
     tell_bound(client, "unwatch", "watch", watch);
     free(watch);
@@ -1101,7 +1102,7 @@ static void put_change(bytes *to, const headgate_barrier_change *change) {
     put_text(to, "}");
 }
 
-/* A registration takes back all that was set, which therefore follows in one piece with it: nothing may slip through in
+/* Adds the changes of a barrier to its registration, which resets them. Both go in one piece, so that no event passes in
  * between. The answers are ignored. */
 static void put_further(headgate *client, bytes *to, const char *method, const headgate_barrier_change *change) {
     put_text(to, "{\"jsonrpc\":\"2.0\"");
@@ -1163,7 +1164,7 @@ static void rest(headgate *client) {
     client->patience = -1;
 }
 
-/* Fails all calls; the next one tries to connect again. The close tells how many of them were events that nothing waits for. */
+/* Fails all calls; the next one tries to connect again. Closing reports how many of them were events without a waiting caller. */
 static void give_up_connecting(headgate *client, headgate_error error) {
     for (size_t place = client->slot_head; place < client->slot_count; place++) {
         const call *some = client->slots[place].call;
@@ -1195,7 +1196,7 @@ static void retry(headgate *client) {
         give_up_connecting(client, client->last_failure);
         return;
     }
-    /* In the upper half of the wait, at random: clients that lost the daemon together do not reconnect together. */
+    /* The wait is random, between half and all of the longest: clients that lost the daemon together do not reconnect together. */
     int64_t longest = client->options.backoff_base_ms, cap = client->options.backoff_cap_ms;
     for (int count = 1; count < client->failures && longest < cap; count++) longest *= 2;
     longest = (longest < cap ? longest : cap) * 1000000;
@@ -1210,7 +1211,7 @@ static void could_not_connect(headgate *client, headgate_error error) {
     retry(client);
 }
 
-/* Fails all calls: waiting does not cure the fault. A client that was connected once waits all the same: while a daemon starts again
+/* Fails all calls after an error that waiting does not cure. A client that was connected once waits all the same: while a daemon restarts,
  * its folder may be shut for a moment. */
 static void met_fault(headgate *client, headgate_error error) {
     if (client->was_connected) {
@@ -1278,7 +1279,7 @@ static void seek(headgate *client) {
 
 static bool renew_registration(headgate *client, service *barrier);
 
-/* The connection is gone: takes back what can be written again. */
+/* Handles a lost connection: puts repeatable calls back into the queue, and fails the others. */
 static void lose(headgate *client, headgate_error error) {
     disconnect(client);
     client->last_failure = error;
@@ -1316,7 +1317,7 @@ static void got_nonsense(headgate *client, const char *text) {
         return;
     }
     if (client->phase != OPEN && client->phase != DRAINING) return;
-    /* The client cannot tell which call it is about: repeating them might cause the same without end. */
+    /* The client cannot tell which call a malformed message is about. Repeating the written calls might cause it again, without end. */
     for (size_t place = client->slot_head; place < client->slot_count; place++) {
         call *one = client->slots[place].call;
         if (one && one->is_written) finish_failed(client, one, &error);
@@ -1324,7 +1325,7 @@ static void got_nonsense(headgate *client, const char *text) {
     lose(client, error);
 }
 
-/* A daemon that stops was there: what waits for it waits as if it had been lost, for it may be restarting. */
+/* Notes that a daemon is stopping. Calls wait as after a lost connection, because the daemon may be restarting. */
 static void found_stopping(headgate *client, const char *cause) {
     if (!client->was_connected) client->patience = -1;
     client->was_connected = true;
@@ -1355,7 +1356,7 @@ static void greeted(headgate *client, headgate_json result) {
         client->limit_bytes = (size_t)most;
     if (headgate_json_int(headgate_json_member(limits, "max_depth"), &most) && most > 0)
         client->limit_depth = most < INT_MAX ? (int)most : INT_MAX;
-    /* The first connection has been made in time; later ones are another matter. */
+    /* The connect timeout counts for the first connection only. */
     if (!client->was_connected) client->patience = -1;
     client->was_connected = true;
     client->last_failure = (headgate_error){0, "", "", ""};
@@ -1407,13 +1408,13 @@ static void send_output(headgate *client) {
         size_t left = client->output.length - client->output_sent;
         ssize_t sent = send(client->socket, client->output.at + client->output_sent, left, MSG_NOSIGNAL);
         if (sent < 0 && errno == EINTR) continue;
-        if (sent < 0) return; /* if it is gone, reading finds out, after what the daemon has still said */
+        if (sent < 0) return; /* reading notices a lost connection, after the daemon's last messages */
         client->output_sent += (size_t)sent;
     }
     client->output.length = client->output_sent = 0;
 }
 
-/* Writes what there is room for, or ends a connection on which nothing more is to come. */
+/* Writes calls to the output while it has room, or ends a connection that has nothing left to write or answer. */
 static void proceed(headgate *client) {
     bool is_done = client->unanswered == 0 || client->is_relearning;
     if (client->phase == DRAINING && is_done && client->owed == 0) {
@@ -1473,9 +1474,9 @@ static void pass_time(headgate *client) {
         could_not_connect(client, cannot_connect(client, "connected, but the daemon does not answer"));
 }
 
-/* ---- What comes from the daemon ---- */
+/* ---- Messages of the daemon ---- */
 
-/* Reads the error of an answer; false if it is none of JSON-RPC. */
+/* Reads the error of an answer. Returns false if it is not a JSON-RPC error. */
 static bool read_error(headgate_json from, headgate_error *error) {
     int64_t code;
     headgate_json data = headgate_json_member(from, "data");
@@ -1496,7 +1497,8 @@ static void note_progress(headgate *client) {
     if (!client->is_relearning) client->has_relearned = false;
 }
 
-/* The daemon may not have noticed yet that the connection before is gone. A barrier to be removed may belong to another client by now. */
+/* Returns true if a refused service is requested again after a conflict: the daemon may not have noticed yet that the earlier connection
+ * is gone. A barrier that is being removed may belong to another client by now. */
 static bool outlasts_conflict(service *some) {
     return some && (some->was_granted || (some->is_ending && ++some->conflicts < MOST_CONFLICTS));
 }
@@ -1610,7 +1612,7 @@ static void put_error(bytes *to, headgate_json id, int code, const char *message
     put_text(to, "}}\n");
 }
 
-/* Writes an answer, if it is still the connection on which was asked. */
+/* Writes an answer, unless the connection of its request is gone. */
 static void answer(headgate *client, uint64_t generation, bytes *line) {
     if (generation == client->generation) client->owed--;
     if (generation == client->generation && (client->phase == OPEN || client->phase == DRAINING) && !line->fault) {
@@ -1653,7 +1655,7 @@ static void take_request(headgate *client, headgate_json message, headgate_json 
             ? queue_job(client, found, HEADGATE_CHANGED, params) : NULL;
         if (queued) queued->is_choice = is_choice;
         if (queued && (queued->id = copy_of(id.text, id.length))) return;
-        /* A job without an id is nothing to be run. */
+        /* A job without an id is not run. */
         put_error(&line, id, SERVICE_ERROR, found ? "too many requests wait for this handler" : "this client does not serve it",
                   "reason", found ? "limit" : "not_found");
     }
@@ -1708,7 +1710,7 @@ static void take_line(headgate *client, const char *line, size_t length) {
         take(client, element);
 }
 
-/* Takes the whole lines of what was read. They are set aside meanwhile: the connection may end at each. */
+/* Handles the complete lines of the input. The input is set aside meanwhile: each line may end the connection. */
 static void take_lines(headgate *client) {
     bytes lines = client->input;
     uint64_t generation = client->generation;
@@ -1764,7 +1766,7 @@ static void tell_receipt(call *done, char **id) {
     else done->tracked(done->context, NULL, &bad);
 }
 
-/* The calls and notices that a thread tells. Another thread tells the rest if a callback ends this one. */
+/* The calls and notices that a thread reports. Another thread reports the rest if a callback ends this one. */
 typedef struct telling {
     headgate *client;
     call *calls;
@@ -1793,7 +1795,7 @@ static void tell_one(telling *of) {
     end_one(of);
 }
 
-/* Puts the calls and notices that were not told before newer ones. */
+/* Puts the calls and notices that were not reported back before newer ones. */
 static void stop_telling(void *context) {
     telling *of = context;
     headgate *client = of->client;
@@ -1833,7 +1835,7 @@ static bool tell_all(headgate *client) {
     tell_each(&of);
     pthread_mutex_lock(&client->lock);
     client->is_telling = false;
-    pthread_cond_broadcast(&client->changed); /* to who waits until all have been told */
+    pthread_cond_broadcast(&client->changed); /* wakes threads that wait until all callbacks have run */
     return true;
 }
 
@@ -1863,7 +1865,7 @@ static void go_on(headgate *client) {
     proceed(client);
 }
 
-/* One turn of the work that the waiting threads do for all, after `go_on`. Waits at most until the moment. */
+/* Runs the work that one waiting thread does for all, once, after `go_on`. Waits at most until the moment. */
 static void turn(headgate *client, int64_t moment) {
     client->is_led = true;
     client->leader = pthread_self();
@@ -1891,7 +1893,7 @@ static bool is_in_callback(headgate *client) {
 
 typedef bool (*condition)(headgate *client, const void *what);
 
-/* Waits until something is so; false when the moment comes before, or the client is closed. */
+/* Waits until a condition is true. Returns false if the moment comes first, or the client is closed. */
 static bool wait_until(headgate *client, condition is_so, const void *what, int64_t moment) {
     bool has_led = false;
     bool is = is_so(client, what);
@@ -1905,7 +1907,7 @@ static bool wait_until(headgate *client, condition is_so, const void *what, int6
         }
         is = is_so(client, what);
     }
-    if (has_led) pthread_cond_broadcast(&client->changed); /* another has to go on */
+    if (has_led) pthread_cond_broadcast(&client->changed); /* another thread takes over the work */
     return is;
 }
 
@@ -1918,7 +1920,7 @@ static bool all_is_answered(headgate *client, const void *what) {
     return (void)what, client->live == client->standing && !client->told && !client->is_telling;
 }
 
-/* The first job that may be run: one handler of a watch at a time, and as many of a worker as it takes batches. */
+/* Returns the first job that may run. A watch runs one handler at a time, a worker as many as its credit. */
 static job **next_job(headgate *client, const service *only) {
     for (job **at = &client->jobs; *at; at = &(*at)->next) {
         const service *whose = (*at)->service;
@@ -1968,7 +1970,7 @@ static bool make_line(call *some, const char *method, const bytes *params) {
     return true;
 }
 
-/* Puts a call among the others. With the lock. Frees params, unless it fails. */
+/* Adds a call to the table. The caller holds the lock. Frees params, unless it fails. */
 static call *begin(headgate *client, const char *method, bytes *params, service *standing, int64_t deadline) {
     call *some = calloc(1, sizeof *some);
     if (!some) return NULL;
@@ -1998,7 +2000,7 @@ static call *begin_unattended(headgate *client, const char *method, bytes *param
     return some;
 }
 
-/* With the lock: why a call cannot be begun, or NULL. Frees params if there is a reason. */
+/* Returns true if a call can be begun; else writes the reason to *error and frees params. The caller holds the lock. */
 static bool may_begin(headgate *client, bytes *params, headgate_error *error) {
     const char *reason = NULL, *message = params->fault;
     if (params->fault) reason = params->is_out_of_memory ? "no_memory" : "misuse";
@@ -2091,7 +2093,7 @@ static headgate_activation read_activation(headgate_json params) {
         .as_barrier = headgate_json_bool(headgate_json_member(params, "as_barrier"), false)};
 }
 
-/* Answers with the barrier that a board chooses; HEADGATE_NOT_DONE is none. */
+/* Answers with the barrier that a board chooses, or with none if it returns HEADGATE_NOT_DONE. */
 static bool choose_barrier(service *whose, headgate_json params, headgate_reply *reply, bytes *result) {
     headgate_activation activation = read_activation(params);
     headgate_run_end end = whose->choose(whose->context, &activation, reply);
@@ -2117,7 +2119,7 @@ static bool run_board(service *whose, headgate_json params, headgate_reply *repl
     return true;
 }
 
-/* Without the lock. Returns the line of the answer. */
+/* Runs the handler of a job, and returns the line of its answer. The caller does not hold the lock. */
 static bytes run_asked(const job *asked) {
     headgate_json params = {asked->params, asked->params_length}, id = {asked->id, strlen(asked->id)};
     headgate_reply reply = {{0}, {0}};
@@ -2138,7 +2140,7 @@ static bytes run_asked(const job *asked) {
     return line;
 }
 
-/* A handler that runs, which may end its thread. */
+/* A running handler, which may end its thread. */
 typedef struct running {
     headgate *client;
     job *due;
@@ -2209,7 +2211,7 @@ int headgate_poll(headgate *client, long deadline_ms, headgate_error *error) {
         leave(client, cancelling);
         return -1;
     }
-    if (!client->is_led) { /* what has come is seen even where the deadline is 0 */
+    if (!client->is_led) { /* input that has arrived is read even if the deadline is 0 */
         go_on(client);
         turn(client, 0);
         pthread_cond_broadcast(&client->changed);
@@ -2342,7 +2344,7 @@ void headgate_stop(headgate *client) {
         tell_state(client, HEADGATE_CLOSED, NULL);
         pthread_cond_broadcast(&client->changed);
         wake_leader(client);
-        /* Functions are to be called even if no thread waits. In a callback of its own the thread goes on calling them anyway. */
+        /* Callbacks run even if no thread waits. A thread in a callback goes on calling them anyway. */
         if (!client->is_led) {
             client->is_led = true;
             client->leader = pthread_self();
@@ -2471,15 +2473,15 @@ bool headgate_track(headgate *client, const headgate_event *event, long deadline
     return is_ok;
 }
 
-/* Waits until there is room, at most until the moment; 0 is not at all. A callback that may wait is let through instead. With the
- * lock. */
+/* Waits until there is room, at most until the moment; 0 does not wait. A callback that is allowed to wait is let through instead.
+ * The caller holds the lock. */
 static bool find_room(headgate *client, const bytes *params, int64_t moment, headgate_error *error) {
     static const char closed[] = "the client is closed";
     if (params->fault) return fail(error, params->is_out_of_memory ? "no_memory" : "misuse", params->fault);
     if (client->phase == CLOSED) return fail(error, "closed", closed);
     if (moment && is_in_callback(client)) return true;
     bool has_found = moment ? wait_until(client, room_is_there, NULL, moment) : has_room(client);
-    if (client->phase == CLOSED) return fail(error, "closed", closed); /* which makes room, too */
+    if (client->phase == CLOSED) return fail(error, "closed", closed); /* closing makes room, too */
     return has_found || fail_because(client, error, "buffer_full", "there was no room for another event in time");
 }
 
@@ -2528,7 +2530,7 @@ static bool has_member(headgate_answer *answer, const char *name, headgate_json_
     return false;
 }
 
-/* Asks, and checks that the result has a member. */
+/* Makes a call, and checks that its result has a member. */
 static bool ask_for(headgate *client, const char *method, bytes *params, const char *name, headgate_json_kind kind,
                     long deadline_ms, headgate_answer *answer, headgate_error *error) {
     headgate_answer got = {{0}, NULL};
@@ -2571,7 +2573,7 @@ bool headgate_track_many(headgate *client, const headgate_event *events, size_t 
     return true;
 }
 
-/* ---- Looking and operating ---- */
+/* ---- Queries and operations ---- */
 
 bool headgate_flush(headgate *client, const headgate_flush_options *options, long deadline_ms, headgate_answer *answer,
                     headgate_error *error) {
@@ -2765,7 +2767,7 @@ bool headgate_rekey(headgate *client, long deadline_ms, headgate_answer *answer,
 }
 /* end of what Tools/protocol has written */
 
-/* ---- What lasts as long as a connection ---- */
+/* ---- Services that last as long as a connection ---- */
 
 static service *make_service(service_kind kind, const char *name, void *context) {
     service *made = calloc(1, sizeof *made);
@@ -2778,7 +2780,7 @@ static service *make_service(service_kind kind, const char *name, void *context)
     return NULL;
 }
 
-/* Stops asking for a service; gives whether the daemon has it on the present connection. */
+/* No longer requests a service. Returns true if the daemon has it on the present connection. */
 static bool withdraw(headgate *client, service *gone) {
     bool was_granted = gone->call && gone->call->is_granted;
     call *standing = gone->call;
@@ -2797,7 +2799,7 @@ static bool withdraw(headgate *client, service *gone) {
     return was_granted;
 }
 
-/* Asks for a service, and waits until it is granted. With the lock; frees params, and the service if it fails. */
+/* Requests a service, and waits until it is granted. The caller holds the lock. Frees params, and the service if it fails. */
 static bool stand(headgate *client, service *added, const char *method, bytes *params, long deadline_ms, int64_t *number,
                   headgate_error *error) {
     put_text(params, "}");
@@ -2818,14 +2820,14 @@ static bool stand(headgate *client, service *added, const char *method, bytes *p
     if (!is_ok) {
         if (error) *error = added->error;
         drop_jobs(client, added);
-        if (!added->call) unlink_service(client, added); /* with a call it may be granted later */
+        if (!added->call) unlink_service(client, added); /* a service with a call may be granted later */
     }
     added->jobs--;
     release_service(added);
     return is_ok;
 }
 
-/* A service of a name, which there may be once. */
+/* Requests a service whose name a client may have once, such as a worker's dispatcher. */
 static bool serve(headgate *client, service *added, const char *method, bytes *params, long deadline_ms,
                   headgate_error *error) {
     int cancelling;
@@ -2843,13 +2845,13 @@ static bool serve(headgate *client, service *added, const char *method, bytes *p
     return is_ok;
 }
 
-/* Ends a service at the daemon, also one that it is about to grant: it handles one after the other. If the connection is gone
- * meanwhile, so is what was granted on it. With the lock. */
+/* Ends a service at the daemon, also one that the daemon is about to grant: it handles requests in order. If the connection is lost
+ * meanwhile, the service has ended with it. The caller holds the lock. */
 static bool give_back(headgate *client, service *gone, const char *method, bytes *params, long deadline_ms,
                       headgate_error *error) {
     headgate_error got = {0, "", "", ""};
     bool was_asked = gone->call && gone->call->is_written, was_granted = withdraw(client, gone), is_ok = true;
-    gone->jobs++; /* so that it stays until the end of this */
+    gone->jobs++; /* keeps the service in memory until the end of this function */
     put_text(params, "}");
     if (was_granted || was_asked) is_ok = perform(client, method, params, false, gone, deadline_ms, NULL, &got);
     else discard(params);
@@ -2857,7 +2859,7 @@ static bool give_back(headgate *client, service *gone, const char *method, bytes
     unlink_service(client, gone);
     gone->jobs--;
     release_service(gone);
-    bool was_refused = got.code && !was_granted; /* nor was it granted, then */
+    bool was_refused = got.code && !was_granted; /* a refused service was never granted */
     if (is_ok || was_refused || strcmp(got.reason, "disconnected") == 0 || strcmp(got.reason, "shutting_down") == 0)
         return true;
     if (error) *error = got;
@@ -2871,7 +2873,7 @@ static bool stop_serving(headgate *client, service_kind kind, const char *name, 
     if (!enter(client, &cancelling, error)) return discard(&params), false;
     service *found = named_service(client, kind, name);
     bool is_ok = false;
-    if (found && found->call) { /* else it is being ended already */
+    if (found && found->call) { /* without a call the service is being ended already */
         is_ok = give_back(client, found, leaves[kind].method, &params, deadline_ms, error);
     } else {
         discard(&params);
@@ -2998,7 +3000,7 @@ bool headgate_barriers(headgate *client, long deadline_ms, headgate_answer *answ
     return ask_for(client, "barrier.list", &params, "barriers", HEADGATE_ARRAY, deadline_ms, answer, error);
 }
 
-/* Replaces a text; NULL leaves it. */
+/* Replaces a text by a copy of another; NULL changes nothing. */
 static bool replace(char **text, const char *by) {
     char *copy = by ? copy_of(by, strlen(by)) : NULL;
     if (!by) return true;
@@ -3059,7 +3061,7 @@ static bool apply_exception(service *barrier, const headgate_barrier_change *cha
     return replace(&(*at)->state, change->state) && replace(&(*at)->reason, change->reason);
 }
 
-/* Takes in a change as the daemon does: a new state takes back what was said before. */
+/* Applies a change as the daemon does: a new state resets what was set before. */
 static bool apply_change(service *barrier, const headgate_barrier_change *change) {
     if (!replace(&barrier->flushable, change->flushable)) return false;
     if (change->dispatcher) return !(change->state || change->reason) || apply_exception(barrier, change);
@@ -3071,7 +3073,7 @@ static bool apply_change(service *barrier, const headgate_barrier_change *change
     return replace(&barrier->state, change->state) && replace(&barrier->reason, change->reason);
 }
 
-/* The registration's lines, as they are to be sent the next time. */
+/* Rewrites the lines of a barrier's registration for the next connection. */
 static bool renew_registration(headgate *client, service *barrier) {
     call *standing = barrier->call;
     if (!standing) return true;
@@ -3087,7 +3089,7 @@ static bool renew_registration(headgate *client, service *barrier) {
         set = (headgate_barrier_change){barrier->name, one->state, NULL, one->dispatcher, one->reason};
         put_further(client, &standing->line, "barrier.set", &set);
     }
-    /* Changes that are not granted yet follow, so that a connection that breaks meanwhile does not bring the old state back. */
+    /* Pending changes follow, so that a connection that breaks meanwhile does not restore the old state. */
     for (change *one = is_ok ? barrier->changes : NULL; one; one = one->next)
         put_further(client, &standing->line, "barrier.set", &one->to);
     is_ok = is_ok && !standing->line.fault;
@@ -3097,7 +3099,7 @@ static bool renew_registration(headgate *client, service *barrier) {
     return is_ok;
 }
 
-/* Returns a copy of a change, which is pending from now on; NULL without memory. */
+/* Adds a copy of a change to the pending ones, and returns it; NULL if there is no memory. */
 static change *make_change(service *barrier, const headgate_barrier_change *of) {
     change *made = calloc(1, sizeof *made);
     if (!made) return NULL;
@@ -3169,8 +3171,8 @@ bool headgate_barrier_set(headgate *client, const headgate_barrier_change *chang
     return is_ok;
 }
 
-/* The service that removes a barrier on another connection than its own. It takes the barrier over first, because only the owner may
- * remove it: as one that holds nothing and ends with that connection. */
+/* Makes a service that removes a barrier of an earlier connection. Only its owner may remove a barrier, so the service first takes it
+ * over, as one that blocks nothing and ends with its connection. */
 static service *make_ending(const char *id) {
     service *made = make_service(BARRIER, id, NULL);
     if (!made) return NULL;
@@ -3180,7 +3182,7 @@ static service *make_ending(const char *id) {
     return NULL;
 }
 
-/* Takes away a barrier that stays when its connection is gone, also behind the deadline. With the lock; frees params. */
+/* Removes a barrier that outlives its connection, if need be after the deadline. The caller holds the lock. Frees params. */
 static bool end_staying(headgate *client, service *own, bytes *params, long deadline_ms, headgate_error *error) {
     put_text(params, "}");
     if (!may_begin(client, params, error)) return false;
@@ -3206,15 +3208,14 @@ static bool end_staying(headgate *client, service *own, bytes *params, long dead
     headgate_error got = ending->error;
     if (got.code) unlink_service(client, ending);
     bool is_theirs = strcmp(got.reason, "conflict") == 0 || strcmp(got.reason, "unauthorized") == 0;
-    bool is_ok = ending->was_granted || (got.code && !is_theirs); /* it is not there, then */
+    bool is_ok = ending->was_granted || (got.code && !is_theirs); /* another error says that the barrier does not exist */
     ending->jobs--;
     release_service(ending);
     if (!is_ok && error) *error = got;
     return is_ok;
 }
 
-/* While a new registration of a barrier is not granted there are two. Keeps the one that was requested last, which
- * stands for both. */
+/* Merges two services of one barrier, which exist until a new registration is granted. Keeps the newer one for both. */
 static service *one_of_two(headgate *client, service *kept) {
     for (service *one = kept ? kept->next : NULL, *next; one; one = next) {
         next = one->next;

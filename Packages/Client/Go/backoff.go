@@ -9,11 +9,11 @@ import (
 type backoff struct {
 	base, cap time.Duration
 	failures  int
-	isPatient bool      // whether there is an end
+	isPatient bool      // true if end has been set
 	end       time.Time // zero: none
 }
 
-// begin sets the end of the patience, unless it is set already.
+// begin sets the moment of the last attempt, unless it is set already.
 func (b *backoff) begin(patience time.Duration) {
 	if b.isPatient {
 		return
@@ -24,7 +24,7 @@ func (b *backoff) begin(patience time.Duration) {
 	}
 }
 
-// rest forgets the end: the next call that waits has all the time.
+// rest forgets the end: the next call that waits has the whole timeout.
 func (b *backoff) rest() { b.isPatient = false }
 
 // succeed notes that a call was answered.
@@ -34,7 +34,7 @@ func (b *backoff) isOver() bool {
 	return b.isPatient && !b.end.IsZero() && !time.Now().Before(b.end)
 }
 
-// wait returns a random time in the upper half of the wait: clients that lost the daemon together do not reconnect together.
+// wait returns a random time between half and all of the present wait: clients that lost the daemon together do not reconnect together.
 func (b *backoff) wait() time.Duration {
 	longest := b.base
 	for count := 1; count < b.failures && longest < b.cap; count++ {

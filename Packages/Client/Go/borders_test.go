@@ -1,7 +1,7 @@
 package headgate
 
-// The client at its borders: a daemon that is not there, the end of the program, hooks that call the client, handlers that end
-// in every way, values that are odd.
+// Tests of the client's edge cases: an absent daemon, the end of the program, hooks that call the client, handlers that end in every
+// way, unusual values.
 
 import (
 	"context"
@@ -18,7 +18,7 @@ import (
 	"time"
 )
 
-// lines takes what a client logs.
+// lines returns a channel of the lines that a client logs.
 func lines(options *Options) chan string {
 	logged := make(chan string, 100)
 	options.Logf = func(format string, arguments ...any) { logged <- fmt.Sprintf(format, arguments...) }
@@ -124,7 +124,7 @@ func TestMissingRoomDiffersFromMissingAnswers(t *testing.T) {
 	expect(t, (*Pending)(nil), pending)
 }
 
-// A daemon that does not read any more holds Close up for as long as it may take, not longer.
+// A daemon that has stopped reading delays Close by no more than CloseTimeout.
 func TestCloseTakesNoLongerThanItsTime(t *testing.T) {
 	defer func(fallback time.Duration) { longestWrite = fallback }(longestWrite)
 	longestWrite = time.Hour
@@ -143,7 +143,7 @@ func TestCloseTakesNoLongerThanItsTime(t *testing.T) {
 	expect(t, Closed, ReasonOf(client.Shutdown(short)))
 }
 
-// logging is data that tracks through the client while it is encoded, as a logger may do.
+// logging is data that tracks another event while it is encoded, as a logger may do.
 type logging struct{ client *Client }
 
 func (l logging) MarshalJSON() ([]byte, error) {
@@ -163,7 +163,7 @@ func TestDataThatCallsTheClient(t *testing.T) {
 		defer func() { expect(t, any("no"), recover()) }()
 		_, _ = client.TryTrack(Event{Event: "never", Data: panicking{}})
 	}()
-	_, err = client.TryTrack(Event{Event: "last"}) // what panicked holds no room
+	_, err = client.TryTrack(Event{Event: "last"}) // a call that panicked takes no room
 	succeed(t, err)
 	connection := daemon.greet()
 	for _, name := range []string{"log", "x", "last"} {
@@ -171,7 +171,7 @@ func TestDataThatCallsTheClient(t *testing.T) {
 	}
 }
 
-// meeting is data of which two are encoded at the same time.
+// meeting is data whose encoding waits until two values are being encoded at the same time.
 type meeting struct{ barrier *sync.WaitGroup }
 
 func (m meeting) MarshalJSON() ([]byte, error) {
@@ -345,7 +345,7 @@ func TestRepeatedLimitErrorFailsTheCalls(t *testing.T) {
 	expect(t, BadAnswer, ReasonOf(err))
 }
 
-// D11: a handler's answer goes out before the connection of a daemon that stops is left.
+// D11: the client sends a handler's answer before it leaves the connection of a stopping daemon.
 func TestHandlersFinishAtAnOrderlyStop(t *testing.T) {
 	daemon, client := pair(t, Options{})
 	finish := make(chan struct{})

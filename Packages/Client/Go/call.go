@@ -11,12 +11,12 @@ type call struct {
 	method     string
 	params     any
 	repeatable bool // it may be written again after a connection broke under it
-	bound      bool // about what the present connection has: on another one it would mean something else
+	bound      bool // valid on the present connection only
 	isSoon     bool // an event of TrackSoon or TryTrack
 	number     uint64
 	body       []byte // the message behind its number
 	line       []byte
-	written    bool // on the present connection, and not answered
+	written    bool // true if written on the present connection and not answered
 	standing   *standing
 
 	done   chan struct{} // closed when there is a result or an error
@@ -26,13 +26,13 @@ type call struct {
 
 // The state of a call that is repeated on each connection, because its effect lasts as long as a connection.
 type standing struct {
-	granted    bool // on the present connection
-	wasGranted bool // ever: its caller has been told
+	granted    bool // true if granted on the present connection
+	wasGranted bool // true if it was ever granted: its caller has the answer
 	isRefused  bool // the daemon refused it after it was granted, and has not granted it since
 	interrupt  func()
-	refused    func(*Error) // on a later connection; it is requested again
+	refused    func(*Error) // called when a later connection refuses it; it is requested again
 	ended      func(*Error)
-	leave      func() *call // makes the call that gives it back
+	leave      func() *call // makes the call that ends it at the daemon
 }
 
 func newCall(method string, params any, repeatable bool) *call {
@@ -48,8 +48,8 @@ func (c *call) isDone() bool {
 	}
 }
 
-// prepare encodes it, so that a later change of what was given does not matter. It runs the program's code where params have
-// methods of their own, so no lock is held meanwhile.
+// prepare encodes the call, so that later changes of its params do not matter. Params may have methods of the program, so no lock
+// is held meanwhile.
 func (c *call) prepare() error {
 	message := struct {
 		Method string `json:"method"`
@@ -57,12 +57,12 @@ func (c *call) prepare() error {
 	}{c.method, c.params}
 	line, err := encode(message)
 	if err == nil {
-		c.body = line[1:] // without the brace
+		c.body = line[1:] // without the opening brace
 	}
 	return err
 }
 
-// setNumber makes the line of a call that is prepared.
+// setNumber completes the line of a prepared call with its number.
 func (c *call) setNumber(number uint64) {
 	c.number = number
 	c.line = append(strconv.AppendUint([]byte(`{"jsonrpc":"2.0","id":`), number, 10), ',')
@@ -126,7 +126,7 @@ func readLimits(greeting json.RawMessage) limits {
 	return said
 }
 
-// fault says why a line cannot be sent; nil if it can.
+// fault returns why a line is beyond the limits, or nil.
 func (l limits) fault(line []byte) *Error {
 	if len(line)-1 > l.lineBytes {
 		err := local(LineTooLong, "the message is longer than the %d bytes that the daemon accepts", l.lineBytes)

@@ -18,8 +18,8 @@ var repeatable = map[string]bool{
 // end of what Tools/protocol has written
 
 // A Client of the daemon. Its methods fail with an *Error, with context.Canceled, or with what encoding/json says of
-// arguments that are no JSON. A call that ends with its context is taken back if it was not written; if it was, it may have
-// been done, and only its answer is not waited for.
+// arguments that are no JSON. When a context ends, a call that was not written is cancelled. A call that was
+// written may have been done; only its answer is not waited for.
 type Client struct {
 	connection *connection
 	workers    workers
@@ -45,7 +45,7 @@ func New(name, version string, options Options) *Client {
 	return client
 }
 
-// SocketPath is where the client looks for the daemon.
+// SocketPath returns the path of the daemon's socket.
 func (c *Client) SocketPath() string { return c.connection.options.SocketPath }
 
 // MARK: Tracking
@@ -82,7 +82,7 @@ func (c *Client) TryTrack(event Event) (*Pending, error) {
 			return nil, err
 		}
 	}
-	if !c.connection.hasRoom() && !isOver() { // or no more: others may have taken it meanwhile
+	if !c.connection.hasRoom() && !isOver() { // other goroutines may have taken the room meanwhile
 		return nil, local(BufferFull, "%s", c.connection.because("too many calls are unanswered"))
 	}
 	if err := c.connection.insert(made); err != nil {
@@ -92,7 +92,7 @@ func (c *Client) TryTrack(event Event) (*Pending, error) {
 }
 
 // TrackEach tracks events each on its own, in their order, many in flight at once. It returns the outcome of each, in the
-// same order; one that is refused does not hinder the others. Those that the context ends may be stored or not.
+// same order; one that is refused does not hinder the others. An event that the context ends may be stored or not.
 func (c *Client) TrackEach(ctx context.Context, events []Event) []Outcome {
 	made := make([]*call, len(events))
 	outcomes := make([]Outcome, len(events))
@@ -115,7 +115,7 @@ func (c *Client) TrackEach(ctx context.Context, events []Event) []Outcome {
 	return outcomes
 }
 
-// TrackMany tracks events all together: all are stored, or none. They go in one line, whose length the daemon bounds.
+// TrackMany tracks events atomically: all are stored, or none. They are sent in one line, whose length the daemon limits.
 func (c *Client) TrackMany(ctx context.Context, events []Event) (ManyReceipt, error) {
 	params := struct {
 		Events []Event `json:"events"`
@@ -134,7 +134,7 @@ func (c *Client) TrackMany(ctx context.Context, events []Event) (ManyReceipt, er
 	return receipt, nil
 }
 
-// MARK: Looking and operating
+// MARK: Queries and operations
 
 // Call calls any method of the protocol (Docs/Protocol.md). Nil params are none; the result is read into what `result`
 // points to, unless that is nil. When the connection breaks, methods that change nothing are called again on the next one;
@@ -155,25 +155,25 @@ func (c *Client) Call(ctx context.Context, method string, params, result any) er
 
 // FlushOptions are the options of a flush.
 type FlushOptions struct {
-	// Dispatchers are those that flush; nil is all.
+	// Dispatchers are the dispatchers to be flushed; nil is all.
 	Dispatchers []string
-	// Wait is true to wait until it has ended.
+	// Wait is true to wait until the flush has ended.
 	Wait bool
-	// Timeout is when it ends at the latest, in whole milliseconds. Nil: 30 s. 0: never.
+	// Timeout ends the flush at the latest, in whole milliseconds. Nil is 30 s; 0 is no timeout.
 	Timeout *time.Duration
-	// ID is for `flush.cancel`; if it is empty the daemon finds one.
+	// ID is the flush's id for `flush.cancel`; if it is empty the daemon makes one.
 	ID string
 }
 
 // A Flush is the result of a flush.
 type Flush struct {
 	ID string `json:"flush"`
-	// Ended is `settled`, `timeout` or `cancelled`; empty if it was not waited for.
+	// Ended is `settled`, `timeout` or `cancelled`; empty if the call did not wait.
 	Ended       string               `json:"ended"`
 	Dispatchers map[string]FlushPart `json:"dispatchers"`
 }
 
-// A FlushPart is what a flush did for one dispatcher.
+// A FlushPart is the result of a flush for one dispatcher.
 type FlushPart struct {
 	Sent      int      `json:"sent"`
 	Failed    int      `json:"failed"`
@@ -181,7 +181,7 @@ type FlushPart struct {
 	BlockedBy []string `json:"blocked_by"`
 }
 
-// Flush has dispatchers send what they have queued, through flushable barriers (Behaviour F1).
+// Flush makes dispatchers send their pending events, through flushable barriers (Behaviour F1).
 func (c *Client) Flush(ctx context.Context, options FlushOptions) (Flush, error) {
 	params := map[string]any{}
 	if options.Dispatchers != nil {
@@ -215,8 +215,8 @@ func (c *Client) Status(ctx context.Context) (json.RawMessage, error) {
 
 // MARK: The end
 
-// Drain waits until all calls are answered: all events of this client are stored then. Elsewhere this is called Flush; the
-// client's Flush has the daemon send what it has queued.
+// Drain waits until all calls are answered: all events of this client are stored then. Other libraries call this Flush; the
+// client's Flush makes dispatchers send their pending events.
 func (c *Client) Drain(ctx context.Context) error {
 	connection := c.connection
 	connection.mutex.Lock()
@@ -228,7 +228,7 @@ func (c *Client) Drain(ctx context.Context) error {
 	return nil
 }
 
-// Unanswered is how many calls are not answered; workers are not counted.
+// Unanswered returns the number of calls that are not answered, without those of workers.
 func (c *Client) Unanswered() int {
 	c.connection.mutex.Lock()
 	defer c.connection.mutex.Unlock()
@@ -246,7 +246,7 @@ func (c *Client) Close() error {
 	return c.Shutdown(ctx)
 }
 
-// Shutdown is Close that waits as long as the context says. With one that has ended it closes at once.
+// Shutdown closes the client as Close does, but waits until the context ends. With an ended context it closes at once.
 func (c *Client) Shutdown(ctx context.Context) error {
 	c.connection.mutex.Lock()
 	isFirst := !c.connection.isLeaving
@@ -292,7 +292,7 @@ func (c *Client) begin(ctx context.Context, made *call) error {
 		if err := connection.prepare(made); err != nil {
 			return err
 		}
-		isThere = connection.until(mayBegin, ctx.Done()) // others may have taken the room meanwhile
+		isThere = connection.until(mayBegin, ctx.Done()) // other goroutines may have taken the room meanwhile
 	}
 	if !isThere {
 		return ended(ctx, local(BufferFull, "%s", connection.because("there was no room for another event in time")))
@@ -318,7 +318,7 @@ func (c *Client) wait(ctx context.Context, made *call) (json.RawMessage, error) 
 	return made.result, nil
 }
 
-// ended is the error of a call that ends with its context.
+// ended returns the error of a call that its context ends.
 func ended(ctx context.Context, failure *Error) error {
 	err := ctx.Err()
 	if !errors.Is(err, context.DeadlineExceeded) {

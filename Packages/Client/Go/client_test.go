@@ -1,6 +1,6 @@
 package headgate
 
-// Tests of what the drivers of Tests/Clients cannot see, since they see a program only.
+// Tests of the client in its own process: the drivers of Tests/Clients see a program from outside only.
 
 import (
 	"context"
@@ -47,7 +47,7 @@ func succeed(t *testing.T, err error) {
 	}
 }
 
-// inBackground begins what waits for the daemon, which is the test; it gives how to wait for its end.
+// inBackground runs a function that waits for the daemon, which the test plays. It returns a function that waits for the result.
 func inBackground[Value any](work func() (Value, error)) func() (Value, error) {
 	var value Value
 	var err error
@@ -229,7 +229,7 @@ func TestNoJSON(t *testing.T) {
 	expect(t, 0, client.Unanswered())
 }
 
-// serve subscribes, and gives the subscription and the connection on which it was granted.
+// serve subscribes, and returns the subscription and the connection on which it was granted.
 func serve(t *testing.T, daemon *fakeDaemon, client *Client, handler Handler) (*Subscription, *fakeConnection) {
 	t.Helper()
 	end := inBackground(func() (*Subscription, error) {
@@ -265,7 +265,7 @@ func TestWorkerKnowsOfALostConnection(t *testing.T) {
 	second := daemon.greet()
 	second.answer(second.request("dispatcher.subscribe"), map[string]any{})
 	expect(t, context.Canceled, <-over)
-	second.expectSilence() // what was asked on the first connection is not answered on the second
+	second.expectSilence() // a request of the first connection is not answered on the second
 }
 
 func TestWorkerThatIsClosed(t *testing.T) {
@@ -279,7 +279,7 @@ func TestWorkerThatIsClosed(t *testing.T) {
 	end := inBackground(func() (any, error) { return nil, client.Close() })
 	leave := connection.request("dispatcher.unsubscribe")
 	again := inBackground(func() (any, error) { return nil, subscription.Close() })
-	connection.expectSilence() // it is ended once
+	connection.expectSilence() // the subscription is ended once
 	close(finish)
 	message, _ := connection.read()
 	expect(t, map[string]any{"outcomes": map[string]any{"1": "retry"}}, message.Result)
@@ -298,7 +298,7 @@ func refuse(connection *fakeConnection, to asked) {
 	}})
 }
 
-// The daemon does one after the other, so it has no worker in the end.
+// The daemon handles requests in order, so it has no worker in the end.
 func TestWorkerThatIsClosedWhileItBeginsAgain(t *testing.T) {
 	for _, isRefused := range []bool{false, true} {
 		daemon, client := pair(t, Options{})
@@ -320,7 +320,7 @@ func TestWorkerThatIsClosedWhileItBeginsAgain(t *testing.T) {
 	}
 }
 
-// It is ended at once, so that it does not affect a worker that begins after it.
+// A cancelled worker is ended at once, so that it does not affect a worker that begins after it.
 func TestWorkerThatIsCancelled(t *testing.T) {
 	daemon, client := pair(t, Options{})
 	ctx, giveUp := context.WithCancel(background)
@@ -421,7 +421,7 @@ func TestIDs(t *testing.T) {
 	expect(t, len(made), len(seen))
 }
 
-// As Docs/Decisions/0010 has it.
+// Docs/Decisions/0010 describes the search for the socket.
 func TestSocketPlace(t *testing.T) {
 	const machine, own = "/run/headgate", "/b/headgate"
 	for _, one := range []struct {

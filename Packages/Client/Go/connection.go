@@ -28,14 +28,14 @@ const (
 
 const (
 	longestAnswer = 256 << 20
-	// The time that Close waits, behind its own, for what it writes at last and for the program's hooks.
+	// The time after its timeout that Close waits for the last output and for the program's hooks.
 	lastWrite = 20 * time.Millisecond
 )
 
 // connection decides when to connect, what to write, what to write again, and which outcome each call has.
 //
-// Nothing that may be repeated is lost with a connection: it is written again on the next one, in the same order and under
-// the same ids. One goroutine, keep, connects and reads; one for each link writes. Whatever else changes it holds the mutex.
+// A repeatable call is not lost with a connection: it is written again on the next one, in the same order and under the same id.
+// One goroutine, keep, connects and reads; one for each link writes. The mutex guards all state.
 type connection struct {
 	options     Options
 	hello       []byte
@@ -47,21 +47,21 @@ type connection struct {
 	queue        []*call // to be written, in this order
 	heldBytes    int
 	unanswered   int
-	underWay     int // calls but the standing ones
+	underWay     int // calls without the standing ones
 	reserved     int // calls that are being encoded, and have room already
 	lastNumber   uint64
 	limits       limits
 	backoff      backoff
 	wasConnected bool
-	givenUp      int // events of TrackSoon and TryTrack
+	givenUp      int // dropped events of TrackSoon and TryTrack
 	lastFailure  *Error
 	state        State
 	hasWarned    bool
-	hasRelearned bool // the limits, since a call was answered
+	hasRelearned bool // true if the limits were learned again since a call was last answered
 	hooks        hooks
 	link         *link
 	isLeaving    bool
-	changed      chan struct{} // closed whenever a call has ended; made by who waits for that
+	changed      chan struct{} // closed whenever a call has ended; made by a goroutine that waits for that
 	closing      chan struct{}
 	running      sync.WaitGroup
 }
@@ -69,9 +69,9 @@ type connection struct {
 // link is one connection to the daemon.
 type link struct {
 	stream net.Conn
-	wake   chan struct{} // has something when there is output, or the link is to end
+	wake   chan struct{} // has a value when there is output, or the link is about to end
 	output []byte
-	isOver bool // what is in the output still goes, then the link ends
+	isOver bool // true if the link ends once its output is written
 	owed   int  // requests of the daemon that are not answered
 	// true if the client leaves it because the daemon's limits have changed
 	isRelearning bool
@@ -102,7 +102,7 @@ func (c *connection) prepare(made *call) error {
 	return made.prepare()
 }
 
-// insert puts a call that is prepared among the others; with the mutex.
+// insert adds a prepared call to the table and the queue. The caller holds the mutex.
 func (c *connection) insert(made *call) error {
 	if c.phase == closed || c.isLeaving {
 		return local(Closed, "the client is closed")
@@ -124,7 +124,7 @@ func (c *connection) insert(made *call) error {
 	return nil
 }
 
-// until waits for a condition, which is checked whenever a call has ended; with the mutex, which is unlocked meanwhile.
+// until waits for a condition, and checks it whenever a call has ended. The caller holds the mutex, which is unlocked meanwhile.
 func (c *connection) until(condition func() bool, stop <-chan struct{}) bool {
 	for !condition() {
 		if c.changed == nil {
@@ -143,8 +143,8 @@ func (c *connection) until(condition func() bool, stop <-chan struct{}) bool {
 	return true
 }
 
-// abandon waits no longer for a call, unless it was answered at the last moment. What the daemon may still grant is ended at
-// once, which does not affect later requests: the daemon handles one after the other.
+// abandon cancels a call, unless it was answered at the last moment. A subscription that the daemon may still grant is ended at
+// once, which does not affect later requests: the daemon handles requests in order.
 func (c *connection) abandon(made *call) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
@@ -160,8 +160,8 @@ func (c *connection) abandon(made *call) {
 	c.proceed()
 }
 
-// withdraw no longer requests it, and fails the call that waits for it. It returns whether it is requested on the present
-// connection, and whether it was granted there.
+// withdraw no longer requests a subscription, and fails the call that waits for it. It returns whether it is requested on the
+// present connection, and whether it was granted there.
 func (c *connection) withdraw(made *call) (isAsked, isGranted bool) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
@@ -193,8 +193,8 @@ func (c *connection) answer(to *link, id json.RawMessage, line []byte) {
 	c.proceed()
 }
 
-// left is how many calls are not answered, and how many events of TrackSoon and TryTrack are not acknowledged: those that wait, and
-// those that were dropped since it was called last.
+// left returns the number of unanswered calls, and the number of unacknowledged events of TrackSoon and TryTrack: pending ones, and
+// those dropped since left was last called.
 func (c *connection) left() (all, soon int) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
@@ -212,7 +212,7 @@ func (c *connection) soon() (count int) {
 	return count
 }
 
-// close ends all calls, and the connection, which still gets what has been written, within the context.
+// close ends all calls and the connection. Calls that were written are still sent, until the context ends.
 func (c *connection) close(ctx context.Context) {
 	until := time.Now().Add(lastWrite)
 	if ctx.Err() == nil {
@@ -269,7 +269,7 @@ func (c *connection) missing(err *Error) {
 	}
 }
 
-// failure is why there is no connection; nil if there is one.
+// failure returns why there is no connection, or nil if there is one.
 func (c *connection) failure() *Error {
 	if c.phase == open || c.phase == draining {
 		return nil
@@ -277,7 +277,7 @@ func (c *connection) failure() *Error {
 	return c.lastFailure
 }
 
-// because is a text, with the reason why there is no connection if there is none.
+// because returns a text, followed by the reason if there is no connection.
 func (c *connection) because(text string) string {
 	if failure := c.failure(); failure != nil {
 		return text + ": " + failure.Message
@@ -287,7 +287,7 @@ func (c *connection) because(text string) string {
 
 // MARK: The goroutines
 
-// keep connects again and again while there are calls.
+// keep connects, reads, and reconnects as long as there are calls.
 func (c *connection) keep() {
 	defer c.running.Done()
 	c.mutex.Lock()
@@ -361,7 +361,7 @@ func (*refusedGreeting) Error() string { return "refused" }
 
 // connect returns a link on which the daemon has answered the greeting, or the error.
 func (c *connection) connect() (*link, *bufio.Reader, *Error) {
-	if strings.IndexByte(c.options.SocketPath, 0) >= 0 { // the kernel would take what stands before it
+	if strings.IndexByte(c.options.SocketPath, 0) >= 0 { // the kernel would use the part before the NUL
 		failure := c.cannotConnect("the path contains a NUL byte")
 		failure.isFault = true
 		return nil, nil, failure
@@ -397,7 +397,7 @@ func (c *connection) connect() (*link, *bufio.Reader, *Error) {
 	}
 	stream.SetDeadline(time.Time{})
 	c.limits = readLimits(greeting)
-	// The first connection has been made in time; later ones are another matter.
+	// The connect timeout counts for the first connection only.
 	if !c.wasConnected {
 		c.backoff.rest()
 	}
@@ -527,7 +527,7 @@ func (c *connection) writeOut(present *link) {
 		output, isOver := present.output, present.isOver
 		present.output = nil
 		c.mutex.Unlock()
-		// When it cannot be written, reading finds out, after what the daemon has still said.
+		// A failed write is noticed by reading, after the daemon's last messages.
 		if len(output) > 0 {
 			present.stream.Write(output)
 		}
@@ -552,7 +552,7 @@ func (c *connection) lose(present *link, err *Error, isNonsense bool) *Error {
 			made.standing.granted = false
 			made.standing.interrupt()
 		}
-		// The client cannot tell which call nonsense is about: repeating the written calls might cause the same without end.
+		// The client cannot tell which call a malformed message is about: repeating the written calls might cause the same without end.
 		if made.bound || made.written && (isNonsense || !made.repeatable) {
 			c.finish(made, nil, err)
 		} else {
@@ -589,11 +589,11 @@ func (l *link) end() {
 func (l *link) notify() {
 	select {
 	case l.wake <- struct{}{}:
-	default: // it has been told already
+	default: // the writer has a wake-up pending
 	}
 }
 
-// proceed writes what there is, or ends a link on which nothing more is to come.
+// proceed writes queued calls, or ends a link that has nothing left to write or answer.
 func (c *connection) proceed() {
 	if c.phase == draining && (c.unanswered == 0 || c.link.isRelearning) && c.link.owed == 0 && !c.link.isOver {
 		c.link.end()
@@ -617,7 +617,7 @@ func (c *connection) proceed() {
 	c.queue = nil
 }
 
-// MARK: What comes from the daemon
+// MARK: Messages of the daemon
 
 func (c *connection) take(present *link, messages []message) *Error {
 	c.mutex.Lock()
@@ -703,7 +703,7 @@ func (c *connection) refused(present *link, made *call, err *Error) {
 		c.finish(made, nil, err)
 		return
 	}
-	// A conflict: the daemon may not have noticed yet that the connection before is gone.
+	// After a conflict no refusal is reported: the daemon may not have noticed yet that the earlier connection is gone.
 	if err.Reason != Conflict && !made.standing.isRefused {
 		made.standing.isRefused = true
 		made.standing.refused(err)
@@ -721,7 +721,7 @@ func (c *connection) askAgain(present *link, made *call) {
 	}
 }
 
-// MARK: What becomes of calls
+// MARK: Outcomes of calls
 
 func (c *connection) unmark(made *call) {
 	if made.written {
@@ -782,12 +782,12 @@ func (c *connection) notify() {
 
 // MARK: Messages
 
-// message is one of the daemon: a request or notification with a method, or an answer.
+// message is a message of the daemon: a request or notification with a method, or an answer.
 type message struct {
 	method  string
-	id      json.RawMessage // of a request
+	id      json.RawMessage // the id of a request
 	params  json.RawMessage
-	number  *uint64 // of an answer; nil for an error that names no request
+	number  *uint64 // the number of an answered call; nil for an error that names no request
 	result  json.RawMessage
 	failure *Error
 }
@@ -814,7 +814,7 @@ func nonsense(format string, arguments ...any) *Error {
 	return local(BadAnswer, "malformed answer from the daemon: "+format, arguments...)
 }
 
-// readMessages reads a line, which is a message, an array of some, or blank.
+// readMessages reads a line, which is a message, an array of messages, or blank.
 func readMessages(line []byte) ([]message, *Error) {
 	line = bytes.Trim(line, " \t\r\n")
 	if len(line) == 0 {

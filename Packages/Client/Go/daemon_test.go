@@ -8,14 +8,14 @@ import (
 	"testing"
 )
 
-// fakeDaemon says what the test has it say.
+// fakeDaemon is a daemon whose messages the test writes.
 type fakeDaemon struct {
 	test     *testing.T
 	path     string
 	listener net.Listener
 }
 
-// fakeConnection is one client, in messages.
+// fakeConnection is a client's connection, read and written in messages.
 type fakeConnection struct {
 	test   *testing.T
 	stream net.Conn
@@ -51,7 +51,7 @@ func (d *fakeDaemon) accept() *fakeConnection {
 	return &fakeConnection{d.test, stream, bufio.NewReader(stream)}
 }
 
-// greet gives the next connection, greeted.
+// greet accepts the next connection, and answers its greeting.
 func (d *fakeDaemon) greet() *fakeConnection {
 	d.test.Helper()
 	connection := d.accept()
@@ -59,7 +59,7 @@ func (d *fakeDaemon) greet() *fakeConnection {
 	return connection
 }
 
-// read gives the next message; false when the client has closed its side.
+// read returns the next message, or false if the client has closed its side.
 func (c *fakeConnection) read() (asked, bool) {
 	c.test.Helper()
 	line, err := c.reader.ReadBytes('\n')
@@ -88,7 +88,7 @@ func (c *fakeConnection) tell(message map[string]any) {
 	if err != nil {
 		c.test.Fatal(err)
 	}
-	_, _ = c.stream.Write(line) // a client that has gone meanwhile is no fault
+	_, _ = c.stream.Write(line) // a client may have gone meanwhile
 }
 
 func (c *fakeConnection) answer(to asked, result map[string]any) {
@@ -99,7 +99,7 @@ func (c *fakeConnection) acknowledge(to asked) {
 	c.answer(to, map[string]any{"id": to.Params["id"], "seq": 1})
 }
 
-// expectSilence: nothing has come since, so the answer to a question is the next message.
+// expectSilence checks that the client has sent nothing: its next message must be the answer to a request made now.
 func (c *fakeConnection) expectSilence() {
 	c.test.Helper()
 	c.tell(map[string]any{"id": "are you there", "method": "no.such.method"})

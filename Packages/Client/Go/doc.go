@@ -6,8 +6,8 @@
 //
 // All calls of a client share one connection, which is made when it is first needed, and again whenever it is lost. Every
 // event gets an id before it is sent, and is sent under this id until it is acknowledged: a restart of the daemon loses none
-// and doubles none (Behaviour Q7). Calls wait for the daemon as long as their context allows: for 10 s if it was never there, and
-// without an end if it went away (Options). Close waits for what is not acknowledged; Go runs nothing at the end of main.
+// and doubles none (Behaviour Q7). Calls wait for the daemon as long as their context allows: for 10 s if there was never a
+// connection, and without an end after a lost one (Options). Close waits for acknowledgements; Go runs nothing at the end of main.
 //
 // Any number of goroutines may use a client.
 package headgate

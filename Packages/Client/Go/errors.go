@@ -7,7 +7,7 @@ import (
 	"fmt"
 )
 
-// A Reason is the word to go by when a call fails. The daemon has more than are named here.
+// A Reason is the machine-readable cause of a failed call. The daemon has more reasons than these constants.
 type Reason string
 
 // Reasons of the daemon's refusals.
@@ -26,25 +26,25 @@ const (
 
 // Reasons of the client's own errors.
 const (
-	CannotConnect Reason = "cannot_connect" // within the timeout
-	Disconnected  Reason = "disconnected"   // under a call that must not be repeated, and may or may not have been done
+	CannotConnect Reason = "cannot_connect" // no connection within the timeout
+	Disconnected  Reason = "disconnected"   // the connection broke; the call must not be repeated, and may or may not have been done
 	TimedOut      Reason = "timed_out"      // the context's deadline; errors.Is says so as well
 	Closed        Reason = "closed"         // the client was closed before the answer came
-	BufferFull    Reason = "buffer_full"    // no room came free: at once for TryTrack, else until the context's deadline
-	BadAnswer     Reason = "bad_answer"     // the daemon's answer is not of the protocol
+	BufferFull    Reason = "buffer_full"    // too many calls are unanswered: now for TryTrack, else until the context's deadline
+	BadAnswer     Reason = "bad_answer"     // the daemon's answer does not follow the protocol
 	Misuse        Reason = "misuse"         // such as two workers of a client for one dispatcher
 )
 
 // An Error is the error of a call.
 type Error struct {
-	// Code is JSON-RPC's, -32000 for the daemon's own refusals, and 0 for what happened on this side.
+	// Code is JSON-RPC's code, -32000 for the daemon's own refusals, or 0 for an error of the client.
 	Code int
 	// Reason is empty for JSON-RPC's own errors.
 	Reason  Reason
 	Message string
-	// Path names the wrong one of the params, such as events[1].event.
+	// Path is the path of the wrong parameter, such as events[1].event.
 	Path string
-	// Data is what else the daemon said, a JSON object, or nil.
+	// Data has the other members of the daemon's error, a JSON object, or nil.
 	Data json.RawMessage
 
 	cause   error
@@ -58,10 +58,10 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("headgate: %s (%s)", e.Message, e.Reason)
 }
 
-// Unwrap gives the context's error, if the call ended with its context.
+// Unwrap returns the context's error, if the call ended with its context.
 func (e *Error) Unwrap() error { return e.cause }
 
-// ReasonOf gives the reason of an error of this package; else it is empty.
+// ReasonOf returns the reason of an error of this package, or an empty one for other errors.
 func ReasonOf(err error) Reason {
 	var found *Error
 	if errors.As(err, &found) {
@@ -94,12 +94,12 @@ func readError(raw json.RawMessage) *Error {
 	return found
 }
 
-// isObject: whether a JSON value is an object.
+// isObject returns true if a JSON value is an object.
 func isObject(raw json.RawMessage) bool {
 	return bytes.HasPrefix(bytes.TrimLeft(raw, " \t\r\n"), []byte("{"))
 }
 
-// object reads a JSON object.
+// object reads a JSON object; it returns false if the value is none.
 func object(raw json.RawMessage) (map[string]json.RawMessage, bool) {
 	if !isObject(raw) {
 		return nil, false
@@ -108,7 +108,7 @@ func object(raw json.RawMessage) (map[string]json.RawMessage, bool) {
 	return members, json.Unmarshal(raw, &members) == nil
 }
 
-// isString reads a JSON string.
+// isString reads a JSON string; it returns false if the value is none.
 func isString(raw json.RawMessage, into *string) bool {
 	return bytes.HasPrefix(raw, []byte(`"`)) && json.Unmarshal(raw, into) == nil
 }

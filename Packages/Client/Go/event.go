@@ -8,24 +8,24 @@ import (
 
 // An Event is something that happened.
 type Event struct {
-	// Event is its name, which is not empty.
+	// Event is the event's name, which is not empty.
 	Event string
-	// Data becomes a JSON object. Nil, and a value that becomes null, such as a nil map, is none.
+	// Data becomes a JSON object. Nil, or a value that becomes null, such as a nil map, is no data.
 	Data any
-	// ID tells a repeat (Behaviour Q7); if it is empty it is a new UUIDv7.
+	// ID lets the daemon recognise a repeat (Behaviour Q7); if it is empty the client makes a UUIDv7.
 	ID string
-	// Key: events of one key keep their order also while several batches are in flight. Empty: none.
+	// Key is the ordering key: events of one key keep their order also while several batches are in flight. Empty is no key.
 	Key string
-	// Time is when it happened; zero is when the daemon receives it.
+	// Time is the moment of the event; zero is the moment at which the daemon receives it.
 	Time time.Time
-	// Dispatchers are those to which alone it goes. Nil: wherever the routes lead. An unknown one is an error.
+	// Dispatchers are the only dispatchers that get the event. Nil follows the routes. An unknown one is an error.
 	Dispatchers []string
-	// TTL is after how long, from its receipt, it is not worth being delivered, in whole milliseconds. Nil: never.
+	// TTL is the time from its receipt after which the event expires, in whole milliseconds. Nil is never.
 	TTL *time.Duration
 }
 
-// MarshalJSON gives the params of `track`. A name, id or key that is not UTF-8 is an error: encoding/json would make others
-// of them, and different ids the same.
+// MarshalJSON returns the params of `track`. A name, id or key that is not UTF-8 is an error: encoding/json would replace bytes,
+// and could make different ids equal.
 func (e Event) MarshalJSON() ([]byte, error) {
 	for _, text := range []string{e.Event, e.ID, e.Key} {
 		if !utf8.ValidString(text) {
@@ -71,15 +71,15 @@ func (e Event) withID() Event {
 	return e
 }
 
-// A Receipt says that an event is stored (Behaviour P1), or that there is nothing to be stored.
+// A Receipt says that an event is stored (Behaviour P1), or that no dispatcher takes it.
 type Receipt struct {
 	ID string
-	// Seq is its place among all events of the daemon; 0 if it is unrouted.
+	// Seq is the event's sequence number in the daemon; 0 if it is unrouted.
 	Seq uint64
 	// Duplicate is true if the daemon had stored this id before: by this call's first attempt, or by another event with the same
 	// id. That event may since have been delivered or purged, or have become a dead letter.
 	Duplicate bool
-	// Unrouted: no dispatcher wants it.
+	// Unrouted is true if no dispatcher takes the event.
 	Unrouted bool
 }
 
@@ -99,14 +99,14 @@ func readReceipt(result json.RawMessage) (Receipt, error) {
 // A ManyReceipt says that several events are stored together.
 type ManyReceipt struct {
 	IDs []string `json:"ids"`
-	// FirstSeq is the lowest place among them, LastSeq the highest; 0 when all are unrouted.
+	// FirstSeq is the lowest of their sequence numbers, LastSeq the highest; 0 if all are unrouted.
 	FirstSeq   uint64 `json:"first_seq"`
 	LastSeq    uint64 `json:"last_seq"`
 	Duplicates int    `json:"duplicates"`
 	Unrouted   int    `json:"unrouted"`
 }
 
-// An Outcome is that of an event that is tracked with others: its receipt, or an error.
+// An Outcome is the outcome of one event of TrackEach: its receipt, or an error.
 type Outcome struct {
 	Receipt Receipt
 	Err     error
@@ -115,7 +115,7 @@ type Outcome struct {
 // A Pending event is not acknowledged yet.
 type Pending struct{ call *call }
 
-// Done is closed when Receipt has an answer.
+// Done returns a channel that is closed when Receipt no longer waits.
 func (p *Pending) Done() <-chan struct{} { return p.call.done }
 
 // Receipt waits until the event is acknowledged or refused, or its client is closed.

@@ -14,8 +14,8 @@ const (
 	StateClosed       State = "closed"       // the client was closed
 )
 
-// hooks calls the program's functions one after the other, outside of the client's goroutines and without its locks: such a
-// function may call the client, and if it ends its goroutine nothing else ends.
+// hooks calls the program's functions one after the other, in a goroutine of its own and without locks. A function may call the
+// client, and may end its goroutine without effect on the client.
 type hooks struct {
 	mutex     sync.Mutex
 	queue     []func()
@@ -33,7 +33,7 @@ func (h *hooks) add(hook func()) {
 	}
 }
 
-// wait waits until all hooks have run, at most until the moment: the caller may be one of them.
+// wait waits until all hooks have run, at most until the moment, because the caller may itself be a hook.
 func (h *hooks) wait(until time.Time) {
 	h.mutex.Lock()
 	if h.isRunning && h.idle == nil {

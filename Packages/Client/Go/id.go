@@ -8,12 +8,12 @@ import (
 	"time"
 )
 
-// Ids made of time and chance; within a millisecond the last one counts on.
+// The last id. An id has a time and random bits; within a millisecond the next id is the last one plus one.
 var ids struct {
 	sync.Mutex
 	milliseconds uint64
-	high         uint64 // the 12 bits behind the time
-	low          uint64 // the 62 bits behind those
+	high         uint64 // the 12 bits after the time
+	low          uint64 // the 62 bits after high
 }
 
 const (
@@ -21,18 +21,18 @@ const (
 	lowBits  = 1<<62 - 1
 )
 
-// NewID makes a UUIDv7 (RFC 9562), greater than all that this process has made before.
+// NewID returns a UUIDv7 (RFC 9562) that is greater than all earlier ones of this process.
 func NewID() string {
 	var chance [16]byte
 	if _, err := rand.Read(chance[:]); err != nil {
-		panic(err) // a system without chance
+		panic(err) // the system has no random numbers
 	}
 	now := uint64(time.Now().UnixMilli())
 	ids.Lock()
 	defer ids.Unlock()
 	if now > ids.milliseconds {
 		ids.milliseconds = now
-		// The first bit is kept free: there the number counts on.
+		// The first bit is 0, so that counting on does not overflow.
 		ids.high = uint64(binary.BigEndian.Uint16(chance[:])) & (highBits >> 1)
 		ids.low = binary.BigEndian.Uint64(chance[8:]) & lowBits
 	} else {

@@ -5,24 +5,24 @@ import (
 	"time"
 )
 
-// Forever is for as long as it takes.
+// Forever is a timeout that never ends.
 const Forever time.Duration = 1<<63 - 1
 
 // Options of a client. A member that is zero has its default.
 type Options struct {
-	// SocketPath is the daemon's socket; default: where DefaultSocket says.
+	// SocketPath is the path of the daemon's socket; by default that of DefaultSocket.
 	SocketPath string
-	// Namespace is the namespace of the events' ids (Behaviour Q7); default: that of the user.
+	// Namespace is the namespace of the events' ids (Behaviour Q7); by default that of the user.
 	Namespace string
-	// ConnectTimeout is how long a call waits for the first connection; default: 10 s. One attempt is always made; what is
-	// negative makes no other. A daemon that is found stopping counts as a lost connection.
+	// ConnectTimeout is the longest wait of a call for the first connection; by default 10 s. One attempt is always made; a
+	// negative timeout allows no other. A daemon that is found stopping counts as a lost connection.
 	ConnectTimeout time.Duration
-	// ReconnectTimeout is how long calls wait for a connection that was lost to come back; default: Forever. What is negative
-	// does not wait.
+	// ReconnectTimeout is the longest wait of calls after a lost connection; by default Forever. A negative timeout does
+	// not wait.
 	ReconnectTimeout time.Duration
-	// GreetingTimeout is how long the daemon may take to answer hello; default: 10 s.
+	// GreetingTimeout is the longest wait for the answer to hello; by default 10 s.
 	GreetingTimeout time.Duration
-	// CloseTimeout is how long Close waits for answers; default: 5 s.
+	// CloseTimeout is the longest wait of Close for answers; by default 5 s.
 	CloseTimeout time.Duration
 	// OnState is called when the state of the connection changes; the error says why it is StateDisconnected. It is called by
 	// a goroutine of its own, and may call the client. Close waits for it within its time.
@@ -30,14 +30,14 @@ type Options struct {
 	// Logf is called with a line for the log: the daemon cannot be reached (once until a call is answered again), a worker is
 	// refused, an answer is not sent, or events are left at the end. By default it is log.Printf.
 	Logf func(format string, arguments ...any)
-	// MaxUnanswered is how many calls may be unanswered; default: 16 384. Who calls more waits for room.
+	// MaxUnanswered is the greatest number of unanswered calls; by default 16 384. Further calls wait for room.
 	MaxUnanswered int
-	// MaxUnansweredBytes is how many bytes of calls may be unanswered; default: 8 MiB. One call is always let through.
+	// MaxUnansweredBytes is the greatest size of unanswered calls; by default 8 MiB. One call is always let through.
 	MaxUnansweredBytes int
-	// BackoffBase is about how long the first wait between two attempts to connect is; default: 50 ms. Each next one is twice
-	// as long.
+	// BackoffBase is the first wait between two attempts to connect, with a random part; by default 50 ms. Each next wait is
+	// twice as long.
 	BackoffBase time.Duration
-	// BackoffCap is the longest wait between two attempts to connect; default: 5 s.
+	// BackoffCap is the longest wait between two attempts to connect; by default 5 s.
 	BackoffCap time.Duration
 }
 

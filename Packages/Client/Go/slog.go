@@ -27,11 +27,11 @@ type LogHandler struct {
 
 // LogOptions are the options of a LogHandler. A member that is zero has its default.
 type LogOptions struct {
-	// Level is the lowest level that is tracked; default: slog.LevelInfo.
+	// Level is the lowest level that is tracked; by default slog.LevelInfo.
 	Level slog.Leveler
-	// Event is the events' name; default: log.
+	// Event is the events' name; by default log.
 	Event string
-	// Logger is the member logger of the data; empty is none.
+	// Logger is the value of the member logger of the data; empty leaves it out.
 	Logger string
 }
 
@@ -43,7 +43,7 @@ type logStep struct {
 
 const deepestField = 8
 
-// NewLogHandler makes a handler for a client of the program, which the program closes itself. Nil options are the default ones.
+// NewLogHandler makes a handler for a client of the program, which the program closes itself. Nil options are the defaults.
 func NewLogHandler(client *Client, options *LogOptions) *LogHandler {
 	if options == nil {
 		options = &LogOptions{}
@@ -164,7 +164,7 @@ func addField(fields map[string]any, attr slog.Attr, depth int) {
 	}
 }
 
-// plainField returns a value as JSON can have it; what it cannot is text.
+// plainField returns a value that JSON can represent. Other values become text.
 func plainField(value slog.Value) any {
 	switch value.Kind() {
 	case slog.KindFloat64:
@@ -217,7 +217,7 @@ type logSink struct {
 	isWatching bool
 }
 
-// tracked is an event without an outcome yet. A report that is not stored is made again.
+// tracked is an event without an outcome yet. A report of dropped records that is not stored is tracked again.
 type tracked struct {
 	event  *Pending
 	report map[string]int

@@ -83,7 +83,7 @@ func TestRecordsBecomeEvents(t *testing.T) {
 	}
 }
 
-// awkward is a value that cannot be resolved.
+// awkward is a slog.LogValuer that slog cannot resolve.
 type awkward struct{}
 
 func (awkward) MarshalJSON() ([]byte, error) { panic("no") }

@@ -12,10 +12,10 @@ import (
 	"time"
 )
 
-// A Batch has events that a worker is to deliver.
+// A Batch is a group of events that a worker delivers.
 type Batch struct {
 	Dispatcher string `json:"dispatcher"`
-	// Batch is the same for the same events at every attempt.
+	// Batch is the batch's id, which stays the same at every attempt.
 	Batch   string           `json:"batch"`
 	Attempt int              `json:"attempt"`
 	Events  []DeliveredEvent `json:"events"`
@@ -39,28 +39,28 @@ type Settlement string
 
 const (
 	Delivered Settlement = "delivered"
-	Retry     Settlement = "retry" // it comes again after a wait
-	Dead      Settlement = "dead"  // it becomes a dead letter
+	Retry     Settlement = "retry" // the dispatcher sends the event again after a backoff
+	Dead      Settlement = "dead"  // the event becomes a dead letter
 )
 
-// A Handler delivers a batch. It names settlements by the events' ids; those that it does not name are delivered. After an error
-// all of them are retried, and so they are after a handler that ends its goroutine (runtime.Goexit). The context ends when the
-// connection is lost, for then the batch goes to another worker, and when the client is closed. A panic ends the program, as in
-// any goroutine.
+// A Handler delivers a batch. It returns settlements by the events' ids; events that it does not name are delivered. After an error
+// all events are retried, and also after a handler that ends its goroutine (runtime.Goexit). The context ends when the connection
+// is lost, because the batch then goes to another worker, and when the client is closed. A panic ends the program, as in any
+// goroutine.
 type Handler func(ctx context.Context, batch Batch) (map[string]Settlement, error)
 
 // WorkerOptions are the options of a worker.
 type WorkerOptions struct {
-	// Credit is how many batches it takes at once; 0 is one. No more of its handlers run at the same time.
+	// Credit is the number of batches that the worker takes at once; 0 is one. No more handlers run at the same time.
 	Credit int
-	// Limit is the most events in a batch; 0 leaves it to the dispatcher.
+	// Limit is the greatest number of events in a batch; 0 is that of the dispatcher.
 	Limit int
 	// OnRefused is called with the reason when the daemon refuses the subscription on a later connection, once until it is
 	// granted again. The client asks again after each BackoffCap, and logs it. It may call the client.
 	OnRefused func(err error)
 }
 
-// A Subscription is a worker's.
+// A Subscription is a worker that takes batches of a dispatcher.
 type Subscription struct {
 	dispatcher string
 	handler    Handler
@@ -72,7 +72,7 @@ type Subscription struct {
 	err        error
 
 	mutex     sync.Mutex
-	ctx       context.Context // of the present connection
+	ctx       context.Context // ends with the present connection
 	cancel    context.CancelFunc
 	isLeaving bool
 }
@@ -112,10 +112,11 @@ func (c *Client) Subscribe(
 	return subscription, nil
 }
 
-// Done is closed when the subscription has ended: it was closed, its client was, or the client gave up the connection.
+// Done returns a channel that is closed when the subscription has ended: it or its client was closed, or the client no longer
+// reconnects.
 func (s *Subscription) Done() <-chan struct{} { return s.done }
 
-// Err says why it has ended; nil if it was closed, or has not ended.
+// Err returns why the subscription has ended; nil if it was closed, or has not ended.
 func (s *Subscription) Err() error {
 	select {
 	case <-s.done:
@@ -125,7 +126,7 @@ func (s *Subscription) Err() error {
 	}
 }
 
-// Close takes no more batches, and returns when the present ones are answered, or the client's CloseTimeout is over.
+// Close takes no more batches, and returns when the present batches are answered or the client's CloseTimeout is over.
 func (s *Subscription) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), s.workers.connection.options.CloseTimeout)
 	defer cancel()
@@ -155,11 +156,11 @@ func (s *Subscription) leave(ctx context.Context) error {
 	}
 	client := &Client{connection: s.workers.connection}
 	_, err := client.call(ctx, s.leaving())
-	// If the connection is gone, so is what was granted on it.
+	// A lost connection has ended the subscription.
 	if reason := ReasonOf(err); reason == Disconnected || reason == ShuttingDown {
 		return nil
 	}
-	// If it was only asked for, it was refused like this.
+	// A request for the subscription that was not answered yet failed with the same error.
 	var refused *Error
 	if !isGranted && errors.As(err, &refused) && refused.Code != 0 {
 		return nil
@@ -167,7 +168,7 @@ func (s *Subscription) leave(ctx context.Context) error {
 	return err
 }
 
-// leaving makes the call that gives it back.
+// leaving makes the call that ends the subscription at the daemon.
 func (s *Subscription) leaving() *call {
 	made := newCall("dispatcher.unsubscribe", map[string]string{"id": s.dispatcher}, false)
 	made.bound = true
@@ -237,7 +238,7 @@ func (w *workers) remove(subscription *Subscription) {
 	}
 }
 
-// leave gives all subscriptions back.
+// leave ends all subscriptions at the daemon.
 func (w *workers) leave(ctx context.Context) {
 	w.mutex.Lock()
 	var leaving sync.WaitGroup
@@ -252,7 +253,7 @@ func (w *workers) leave(ctx context.Context) {
 	leaving.Wait()
 }
 
-// take handles a request of the daemon. With the connection's mutex.
+// take handles a request of the daemon. The caller holds the connection's mutex.
 func (w *workers) take(present *link, method string, id, params json.RawMessage) {
 	dispatcher, refusal := w.judge(method, params)
 	if refusal != nil {
@@ -326,7 +327,7 @@ func (s *Subscription) handle(ctx context.Context, id, params json.RawMessage) [
 	return answer(id, "result", map[string]any{"outcomes": outcomes(params, settlements)})
 }
 
-// outcomes returns the settlements under the ids as the batch spells them: half a surrogate pair is no text of Go's.
+// outcomes returns the settlements under the ids as the batch spells them: Go strings cannot hold a lone surrogate.
 func outcomes(params json.RawMessage, settlements map[string]Settlement) any {
 	if !bytes.Contains(params, []byte(`\u`)) {
 		return settlements
@@ -334,7 +335,7 @@ func outcomes(params json.RawMessage, settlements map[string]Settlement) any {
 	var batch struct {
 		Events []struct{ ID json.RawMessage }
 	}
-	_ = json.Unmarshal(params, &batch) // it was read before
+	_ = json.Unmarshal(params, &batch) // the batch was decoded before
 	left := map[string]Settlement{}
 	for id, settlement := range settlements {
 		left[id] = settlement
@@ -362,7 +363,7 @@ func outcomes(params json.RawMessage, settlements map[string]Settlement) any {
 
 const longestMessage = 1_000
 
-// failed is the answer of a handler that failed.
+// failed returns the answer for a handler that failed.
 func failed(id json.RawMessage, message string) []byte {
 	if len(message) > longestMessage {
 		message = strings.ToValidUTF8(message[:longestMessage], "")

@@ -1,27 +1,27 @@
-// Times given to the client are milliseconds. Whatever goes to the daemon or comes from it has the protocol's names
-// (Docs/Protocol.md), so what ends in `_ms` goes to it as it is.
+// Types of the client. Times are milliseconds. Members that are sent to the daemon or come from it have the protocol's names
+// (Docs/Protocol.md); those that end in `_ms` are sent unchanged.
 
 declare global {
-    // As newer versions of TypeScript have it.
+    // Declares what newer versions of TypeScript declare themselves.
     interface SymbolConstructor {
         readonly asyncDispose: unique symbol;
     }
 }
 
-/** A JSON object. Whole numbers beyond what a double holds are bigint, in what is sent as in what comes. */
+/** A JSON object. Whole numbers that a double cannot hold exactly are bigint, both in params and in results. */
 export type JSONObject = {[name: string]: any};
 
 /** The error of a call. */
 export class HeadgateError extends Error {
     constructor(code: number, message: string, reason?: string | null, path?: string | null, data?: JSONObject);
-    /** JSON-RPC's, -32000 for the daemon's own refusals, and 0 for what happened on this side. */
+    /** JSON-RPC's code, -32000 for the daemon's own refusals, or 0 for an error of the client. */
     readonly code: number;
     /**
-     * The word to go by, null for JSON-RPC's own errors: the daemon's (`queue_full`, `storage`, `not_found` …), or on this
-     * side `cannot_connect`, `disconnected`, `timed_out`, `closed`, `buffer_full`, `bad_answer`, `misuse`.
+     * The machine-readable reason, null for JSON-RPC's own errors: the daemon's (`queue_full`, `storage`, `not_found` …), or the
+     * client's `cannot_connect`, `disconnected`, `timed_out`, `closed`, `buffer_full`, `bad_answer`, `misuse`.
      */
     readonly reason: string | null;
-    /** Which of the params is wrong, such as `events[1].event`. */
+    /** The path of the wrong parameter, such as `events[1].event`, or null. */
     readonly path: string | null;
     /** The daemon's further members of the error. */
     readonly data: JSONObject;
@@ -36,14 +36,14 @@ export const version: string;
  */
 export type State = "connected" | "disconnected" | "closed";
 
-/** The options of a client. Infinity is without an end. */
+/** The options of a client. Infinity never ends. */
 export interface Options {
-    /** The daemon's socket; by default in the default places (`defaultSocket`). */
+    /** The path of the daemon's socket; by default `defaultSocket()`. */
     socketPath?: string;
     /** The namespace of the events' ids; by default that of the user. */
     namespace?: string;
     /**
-     * The longest wait of a call for the first connection. One attempt is always made, and 0 makes no other. A daemon that is
+     * The longest wait of a call for the first connection. One attempt is always made; 0 allows no other. A daemon that is
      * found stopping counts as a lost connection. Default: 10 000.
      */
     connectTimeout?: number;
@@ -60,7 +60,7 @@ export interface Options {
     maxUnanswered?: number;
     /** The greatest number of unanswered bytes. One call is always let through. Default: 8 MiB. */
     maxUnansweredBytes?: number;
-    /** About how long the first wait between two attempts to connect is; each next one is twice as long. Default: 50. */
+    /** The first wait between two attempts to connect, with a random part; each next one is twice as long. Default: 50. */
     backoffBase?: number;
     /** The longest wait between two attempts to connect. Default: 5 000. */
     backoffCap?: number;
@@ -73,16 +73,16 @@ export interface Options {
     onState?: (state: State, error: HeadgateError | null) => void;
 }
 
-/** The longest wait of a caller. */
+/** A bound on the wait of a call: a timeout, a signal, or both. */
 export interface Patience {
     /**
-     * Then the call fails with `timed_out`, or with why there is no connection. A wait for room fails with `buffer_full`.
-     * By default, and if it is null, without an end.
+     * The timeout. After it the call fails with `timed_out`, or with the reason why there is no connection. A wait for room
+     * fails with `buffer_full`. By default, and if it is null, there is no timeout.
      */
     timeout?: number | null;
     /**
-     * When it is aborted the call fails with the signal's reason. What was not written yet is taken back; what was may
-     * have been done.
+     * A signal that cancels the call. The call then fails with the signal's reason. A call that was not written is not sent;
+     * a call that was written may have been done.
      */
     signal?: AbortSignal | null;
 }
@@ -91,65 +91,65 @@ export interface Patience {
 export interface EventOptions {
     /** The event's id, by which the daemon recognises a repeat (Behaviour Q7); by default a new UUIDv7. */
     id?: string | null;
-    /** Events of one key keep their order also while several batches are in flight. */
+    /** The ordering key: events of one key keep their order also while several batches are in flight. */
     key?: string | null;
-    /** When it happened, in RFC 3339; by default when the daemon receives it. */
+    /** The time of the event, in RFC 3339; by default the time at which the daemon receives it. */
     time?: string | Date | null;
-    /** To which dispatchers alone it goes; an unknown one is an error. */
+    /** The only dispatchers that get the event; an unknown one is an error. */
     dispatchers?: readonly string[] | null;
-    /** After how long it is not worth being delivered, from its receipt. */
+    /** The time from its receipt after which the event expires. */
     ttl_ms?: number | null;
 }
 
 /** An event: the params of `track`. */
 export interface Event extends EventOptions {
-    /** Its name, which is not empty. */
+    /** The event's name, which is not empty. */
     event: string;
     data?: object | null;
 }
 
-/** An event is stored, or there is nothing to be stored. */
+/** The receipt of an event that is stored, or that no dispatcher takes. */
 export interface Receipt {
     id: string;
-    /** Its place among all events of the daemon; null if it is unrouted. */
+    /** The event's sequence number in the daemon; null if it is unrouted. */
     seq: number | bigint | null;
     /**
      * True if the daemon had stored this id before: by this call's first attempt, or by another event with the same id. That
      * event may since have been delivered or purged, or have become a dead letter.
      */
     duplicate: boolean;
-    /** True if no dispatcher wants it. */
+    /** True if no dispatcher takes the event. */
     unrouted: boolean;
 }
 
-/** Several events are stored together. */
+/** The receipt of events that are stored together. */
 export interface ManyReceipt {
     ids: string[];
-    /** The lowest place among them; null when all are unrouted. */
+    /** The lowest of the events' sequence numbers; null if all are unrouted. */
     first_seq: number | bigint | null;
     last_seq: number | bigint | null;
     duplicates: number;
     unrouted: number;
 }
 
-/** A flush; how it ended only if it was waited for. */
+/** The result of a flush. `ended` and `dispatchers` are there only if the call waited for its end. */
 export interface Flush {
     flush: string;
     ended?: "settled" | "timeout" | "cancelled";
     dispatchers?: {[dispatcher: string]: {sent: number; failed: number; left: number; blocked_by: string[]}};
 }
 
-/** A flush that was waited for. */
+/** The result of a flush whose end the call waited for. */
 export type EndedFlush = Required<Flush>;
 
 export interface FlushOptions extends Patience {
-    /** Which dispatchers; by default all. */
+    /** The dispatchers to be flushed; by default all. */
     dispatchers?: readonly string[];
-    /** True to wait until it has ended. */
+    /** True to wait until the flush has ended. */
     wait?: boolean;
-    /** When it ends at the latest; 0 is never, the default 30 000. */
+    /** The time after which the flush ends; 0 is no timeout. Default: 30 000. */
     timeout_ms?: number;
-    /** An id to cancel it by. */
+    /** The flush's id, for `flush.cancel`. */
     flush?: string;
 }
 
@@ -166,10 +166,10 @@ export interface DeliveredEvent {
     data: JSONObject;
 }
 
-/** Events that a worker is to deliver. */
+/** A batch of events that a worker delivers. */
 export interface Batch {
     dispatcher: string;
-    /** The same for the same events at every attempt. */
+    /** The batch's id, which stays the same at every attempt. */
     batch: string;
     attempt: number;
     events: DeliveredEvent[];
@@ -181,9 +181,9 @@ export type Outcome = "delivered" | "retry" | "dead";
 export type Outcomes = {[id: string]: Outcome} | Map<string, Outcome>;
 
 /**
- * Delivers a batch. An error that it throws has all events of the batch retried, and so has a result that is neither
- * outcomes nor nothing, such as false. The signal is aborted when the connection is lost,
- * for then the batch goes to another worker, and when the client is closed.
+ * Delivers a batch. All events of the batch are retried if it throws an error, or returns a value that is neither
+ * outcomes nor undefined, such as false. The signal is aborted when the connection is lost, because the batch then goes to
+ * another worker, and when the client is closed.
  */
 export type Work = (
     batch: Batch,
@@ -191,9 +191,9 @@ export type Work = (
 ) => Outcomes | void | null | undefined | Promise<Outcomes | void | null | undefined>;
 
 export interface WorkerOptions extends Patience {
-    /** The number of batches that it takes at once: no more of its handlers run at the same time. Default: 1. */
+    /** The number of batches that the worker takes at once: no more handlers run at the same time. Default: 1. */
     credit?: number;
-    /** The most events in a batch. */
+    /** The greatest number of events in a batch. */
     limit?: number;
     /**
      * Called with the reason when the daemon refuses the subscription on a later connection, once until it is granted again.
@@ -208,26 +208,27 @@ export interface WorkerOptions extends Patience {
 }
 
 /**
- * A client of the daemon. It connects when it is first called, and again whenever the connection is lost. What was not
- * acknowledged is written again, in its order and under its ids: nothing is lost, nothing doubled (Behaviour Q7).
+ * A client of the daemon. It connects when it is first called, and again whenever the connection is lost. Events that were not
+ * acknowledged are sent again in their order and under their ids: none is lost, none is stored twice (Behaviour Q7).
  *
- * All methods that give a promise fail with `HeadgateError`, with the reason of an aborted signal, or with a `TypeError`
- * for arguments that are no JSON. A client on which nothing is waited for does not keep the program from ending.
+ * All methods that return a promise fail with `HeadgateError`, with the reason of an aborted signal, or with a `TypeError`
+ * for arguments that are no JSON. A client on which no caller waits does not keep the program from ending.
  */
 export class Client {
-    /** name, version: the program's; together they are the events' `context.client`. */
+    /** Makes a client. The program's name and version together are the events' `context.client`. */
     constructor(name: string, version?: string, options?: Options);
 
     readonly socketPath: string;
 
-    /** Tracks an event; done when the daemon has stored it (Behaviour P1). */
+    /** Tracks an event. The promise is fulfilled when the daemon has stored it (Behaviour P1). */
     track(event: string, data?: object | null, options?: EventOptions & Patience): Promise<Receipt>;
 
     /**
-     * Tracks an event without a promise. False if the event is not taken, since there is no room for it, it is no JSON, or
-     * the client is closed. `onDropped` is called with every event that is dropped, now or later. At its end the program is
-     * kept for such events for `exitTimeout`. Where it ends at once, by `process.exit` or an uncaught error, a
-     * process that is started then sends them within that time, if the daemon is there. The number of events that are left is written to standard error.
+     * Tracks an event without a promise. Returns false if the event is not taken: there is no room, it is no JSON, or
+     * the client is closed. `onDropped` is called with every event that is dropped, now or later. At its end the program
+     * waits for such events up to `exitTimeout`. If it ends at once, by `process.exit` or an uncaught error, it starts a
+     * process that sends them within that time, if the daemon runs. The number of events that are left is
+     * written to standard error.
      */
     trackSoon(event: string, data?: object | null, options?: EventOptions): boolean;
 
@@ -237,10 +238,10 @@ export class Client {
      */
     trackEach(events: Iterable<Event> | AsyncIterable<Event>, patience?: Patience): Promise<(Receipt | Error)[]>;
 
-    /** Tracks events all together: all are stored, or none. They go in one line, whose length the daemon bounds. */
+    /** Tracks events atomically: all are stored, or none. They are sent in one line, whose length the daemon limits. */
     trackMany(events: Iterable<Event>, patience?: Patience): Promise<ManyReceipt>;
 
-    /** Has dispatchers send what they have queued, through flushable barriers (Behaviour F1). */
+    /** Makes dispatchers send their pending events, through flushable barriers (Behaviour F1). */
     flush(options: FlushOptions & {wait: true}): Promise<EndedFlush>;
     flush(options?: FlushOptions): Promise<Flush>;
 
@@ -255,11 +256,11 @@ export class Client {
 
     /**
      * Delivers a worker dispatcher's batches (Behaviour K3) until `unsubscribe` or `close`, also on later connections.
-     * Done when the daemon has granted it.
+     * The promise is fulfilled when the daemon has granted the subscription.
      */
     subscribe(dispatcher: string, work: Work, options?: WorkerOptions): Promise<void>;
 
-    /** Takes no more batches; done when the present ones are answered. */
+    /** Takes no more batches. The promise is fulfilled when the present batches are answered. */
     unsubscribe(dispatcher: string, patience?: Patience): Promise<void>;
 
     /** True if there is room for one more call. */
@@ -268,12 +269,12 @@ export class Client {
     /** The number of unanswered calls; workers are not counted. */
     readonly unanswered: number;
 
-    /** Done when there is room. Fails with `buffer_full` when the timeout is over. */
+    /** Waits until there is room for one more call. Fails with `buffer_full` when the timeout is over. */
     room(patience?: Patience): Promise<void>;
 
     /**
-     * Done when all calls are answered: all events of this client are stored then. Elsewhere this is called `flush`; the
-     * client's `flush` has the daemon send what it has queued.
+     * Waits until all calls are answered: all events of this client are stored then. Other libraries call this `flush`; the
+     * client's `flush` makes dispatchers send their pending events.
      */
     drain(patience?: Patience): Promise<void>;
 
@@ -287,15 +288,15 @@ export class Client {
     /** Closes the connection at once. Running calls, and later ones, fail with `closed`. */
     destroy(): void;
 
-    /** `close`, for `await using`. */
+    /** Closes the client as `close` does, for `await using`. */
     [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** A UUIDv7 (RFC 9562), greater than all that this process has made before. */
+/** Returns a UUIDv7 (RFC 9562) that is greater than all earlier ones of this process. */
 export function newId(): string;
 
 /**
- * The path of the daemon's socket if the program names none: `$HEADGATE_SOCKET`, else below `$XDG_RUNTIME_DIR` if the daemon's
+ * Returns the path of the daemon's socket if the program names none: `$HEADGATE_SOCKET`, else below `$XDG_RUNTIME_DIR` if the daemon's
  * folder is there, else below `/run`.
  */
 export function defaultSocket(environment?: {[name: string]: string | undefined}): string;

@@ -7,27 +7,27 @@
  *     $headgate->trackSoon('page_viewed', ['path' => '/cart']);    // sent after the page is
  *     $receipt = $headgate->track('order_placed', ['id' => 17]);   // returns when it is stored
  *
- * A client connects when it first has to, and again whenever the connection is lost. Every event gets an id before it is
- * sent, and is sent under this id until it is acknowledged: a restart of the daemon loses none and doubles none (Behaviour
- * Q7). Times are seconds; what ends in `_ms` goes to the daemon as it is.
+ * A client connects at its first call, and again whenever the connection is lost. Every event gets an id before it is
+ * sent, and is sent under this id until it is acknowledged: a restart of the daemon loses none and stores none twice (Behaviour
+ * Q7). Times are seconds; a member whose name ends in `_ms` goes to the daemon unchanged.
  */
 
 declare(strict_types=1);
 
 namespace Headgate;
 
-// MARK: What callers see
+// MARK: The public interface
 
 /** The error of a call. */
 final class HeadgateException extends \RuntimeException
 {
     /**
-     * @param int $code JSON-RPC's, -32000 for the daemon's own refusals, and 0 for what happened on this side
-     * @param ?string $reason the word to go by, null for JSON-RPC's own errors: the daemon's (`queue_full`, `storage` …), or
-     *     on this side `cannot_connect`, `disconnected`, `timed_out` (no answer came in time), `buffer_full` (there was no room
+     * @param int $code JSON-RPC's code, -32000 for the daemon's own refusals, or 0 for an error of the client
+     * @param ?string $reason the machine-readable reason, null for JSON-RPC's own errors: the daemon's (`queue_full`, `storage` …),
+     *     or the client's `cannot_connect`, `disconnected`, `timed_out` (no answer came in time), `buffer_full` (there was no room
      *     in time: the daemon never saw the call), `closed`, `bad_answer`, `misuse`
-     * @param ?string $path which of the params is wrong, such as `events[1].event`
-     * @param \stdClass $data what else the daemon said
+     * @param ?string $path the path of the wrong parameter, such as `events[1].event`
+     * @param \stdClass $data the other members of the daemon's error
      */
     public function __construct(
         int $code,
@@ -45,7 +45,7 @@ final class HeadgateException extends \RuntimeException
         return new self(0, $message, $reason);
     }
 
-    /** @internal The member `error` of an answer; null if it is no error of JSON-RPC. */
+    /** @internal Reads the member `error` of an answer. Returns null if it is no JSON-RPC error. */
     public static function read(mixed $error): ?self
     {
         $isError = $error instanceof \stdClass && is_int($error->code ?? null) && is_string($error->message ?? null);
@@ -64,33 +64,32 @@ final class HeadgateException extends \RuntimeException
     }
 }
 
-/** The options of a client. Times are seconds; null is without an end. */
+/** The options of a client. Times are seconds; null is no limit. */
 final class Options
 {
     /**
-     * @param ?float $timeout the longest wait of a call, also for the daemon to be there. A flush that waits has the
-     *     daemon's time for it besides
-     * @param float $endTimeout how long the end of a request waits until what `trackSoon` kept is acknowledged. It makes one
-     *     attempt to connect, and does not wait for a daemon that is not there
-     * @param ?float $connectTimeout how long a call waits for the first connection. One attempt is always made, and 0 makes
-     *     no other. A daemon that is found stopping counts as a lost connection. What waiting cannot cure (no right to the
-     *     socket, a path that is too long) is an error at once
-     * @param ?float $reconnectTimeout how long calls wait for a connection that was lost to come back; 0 does not wait
-     * @param ?float $greetingTimeout how long the daemon may take to answer `hello`
-     * @param int $maxUnanswered how many calls may be unanswered, and how many events `trackSoon` keeps
-     * @param int $maxUnansweredBytes how many bytes of them. One call is always let through
-     * @param float $backoffBase about how long the first wait between two attempts to connect is; each next one is twice as long
+     * @param ?float $timeout the longest wait of a call, including the wait for a connection. A flush that waits has the
+     *     flush's own timeout in addition
+     * @param float $endTimeout the longest wait at the end of a request for acknowledgements of the events of `trackSoon`. One
+     *     attempt to connect is made, and no wait for a daemon that is not running
+     * @param ?float $connectTimeout the longest wait of a call for the first connection. One attempt is always made; 0 allows
+     *     no other. A daemon that is found stopping counts as a lost connection. An error that waiting does not cure (no
+     *     permission for the socket, a path that is too long) ends the wait at once
+     * @param ?float $reconnectTimeout the longest wait of calls after a lost connection; 0 does not wait
+     * @param ?float $greetingTimeout the longest wait for the answer to `hello`
+     * @param int $maxUnanswered the greatest number of unanswered calls, and of events that `trackSoon` keeps
+     * @param int $maxUnansweredBytes the greatest size of unanswered calls in bytes. One call is always let through
+     * @param float $backoffBase the first wait between two attempts to connect, with a random part; each next one is twice as long
      * @param float $backoffCap the longest wait between two attempts to connect
-     * @param ?bool $persistent whether the connection outlives the request; null: everywhere but on the command line
+     * @param ?bool $persistent true if the connection outlives the request; null: true except on the command line
      * @param ?\Closure(HeadgateException, array<string, mixed>): void $onDropped is called with each event of `trackSoon` that is
-     *     not known to be stored. Without it one line with their number and the reason goes to the log
+     *     not known to be stored. Without it the client logs one line with their number and the reason
      * @param ?\Closure(string, ?HeadgateException): void $onState is called when the connection's state changes: `connected`,
      *     `disconnected` with the reason, `closed`
      * @param ?\Closure(string): void $log takes warnings; without it PHP's error log does
-     * @param ?string $spool a file to which the end of a request appends the events of `trackSoon` that the daemon could not
-     *     take for the moment, a line each, for `headgate send --follow`. They keep their ids and the time of `trackSoon`. They
-     *     are not dropped then
-     * @param int $spoolBytes how large that file may be for more to be appended
+     * @param ?string $spool a file for events of `trackSoon` that the daemon could not take at the end of the request. Each becomes
+     *     a line for `headgate send --follow`, with its id and the time of `trackSoon`. These events do not count as dropped
+     * @param int $spoolBytes the size of the spool file from which on no more is appended
      */
     public function __construct(
         public readonly ?float $timeout = 5.0,
@@ -122,14 +121,14 @@ final class Options
     }
 }
 
-/** An event is stored (Behaviour P1), or there is nothing to be stored. */
+/** The receipt of an event that is stored (Behaviour P1), or that no dispatcher takes. */
 final class Receipt
 {
     /**
-     * @param ?int $seq its place among all events of the daemon; null if it is unrouted
+     * @param ?int $seq the event's sequence number in the daemon; null if it is unrouted
      * @param bool $duplicate true if the daemon had stored this id before: by this call's first attempt, or by another event with
      *     the same id. That event may since have been delivered or purged, or have become a dead letter
-     * @param bool $unrouted whether no dispatcher wants it
+     * @param bool $unrouted true if no dispatcher takes the event
      */
     public function __construct(
         public readonly string $id,
@@ -140,7 +139,7 @@ final class Receipt
     }
 }
 
-/** Several events are stored together. */
+/** The receipt of events that are stored together. */
 final class ManyReceipt
 {
     /** @param list<string> $ids */
@@ -155,18 +154,18 @@ final class ManyReceipt
 }
 
 /**
- * A client of the daemon. All methods that speak to it throw `HeadgateException`, or `JsonException` for what is no JSON.
- * Members of events are the params of `track`: `event`, `data`, `id`, `key`, `time`, `dispatchers`, `ttl_ms`.
+ * A client of the daemon. Methods that call the daemon throw `HeadgateException`, or `JsonException` for values that are no
+ * JSON. Members of events are the params of `track`: `event`, `data`, `id`, `key`, `time`, `dispatchers`, `ttl_ms`.
  *
- * In all that is given, a `DateTimeInterface` becomes a text of RFC 3339, and bytes that are not UTF-8 become U+FFFD.
+ * In all arguments a `DateTimeInterface` becomes text in RFC 3339, and bytes that are not UTF-8 become U+FFFD.
  */
 final class Client
 {
     public const VERSION = '0.2.0';
 
-    /** The daemon's time for a flush that waits, in seconds, where the call does not say. */
+    /** The daemon's default timeout of a flush that waits, in seconds. */
     private const DEFAULT_FLUSH = 30.0;
-    /** The reasons of refusals that may pass, so that an event is worth keeping. */
+    /** The reasons of temporary refusals, after which an event is worth keeping. */
     private const PASSING = [
         'cannot_connect', 'disconnected', 'timed_out', 'buffer_full', 'bad_answer', 'queue_full', 'storage', 'shutting_down',
     ];
@@ -181,7 +180,7 @@ final class Client
     public readonly string $socketPath;
     private readonly Options $options;
     private readonly Connection $connection;
-    /** @var list<string> what `trackSoon` keeps, as JSON: as it was then, whatever becomes of the program's objects */
+    /** @var list<string> the events of `trackSoon` as JSON, so that later changes of the program's objects do not matter */
     private array $kept = [];
     private int $keptBytes = 0;
     private int $dropped = 0;
@@ -189,10 +188,10 @@ final class Client
     private int $process;
 
     /**
-     * @param string $name the program's, and
-     * @param string $version its version; together they are the events' `context.client`
-     * @param ?string $socketPath the daemon's socket; null looks in the default places (`defaultSocket`)
-     * @param ?string $namespace the namespace of the ids (Behaviour Q7); null for that of the user
+     * @param string $name the program's name
+     * @param string $version the program's version; together they are the events' `context.client`
+     * @param ?string $socketPath the path of the daemon's socket; null is that of `defaultSocket`
+     * @param ?string $namespace the namespace of the events' ids (Behaviour Q7); null is that of the user
      */
     public function __construct(
         string $name,
@@ -215,7 +214,7 @@ final class Client
      *
      * @param array<string, mixed>|object|null $data
      * @param array<string, mixed> $more `id`, `key`, `time`, `dispatchers`, `ttl_ms`
-     * @param float|false|null $timeout false: that of the options
+     * @param float|false|null $timeout false is the timeout of the options
      */
     public function track(
         string $event,
@@ -228,22 +227,22 @@ final class Client
     }
 
     /**
-     * Tracks an event at the end of the request, after the page has been sent where PHP can do that (FPM). It keeps the event as
-     * it is now, never waits, and throws nothing. What cannot be stored within `Options::$endTimeout` goes to
+     * Tracks an event at the end of the request, after the page has been sent where PHP can do that (FPM). It encodes the
+     * event now, never waits, and throws nothing. An event that cannot be stored within `Options::$endTimeout` goes to
      * `Options::$spool`, or is passed to `Options::$onDropped`.
      *
      * A program without requests (a worker, a long script) calls `send` from time to time.
      *
      * @param array<string, mixed>|object|null $data
      * @param array<string, mixed> $more as for `track`
-     * @return bool false when it is dropped, since too many are kept or it is no JSON
+     * @return bool false if the event is dropped, because too many are kept or it is no JSON
      */
     public function trackSoon(string $event, array|object|null $data = null, array $more = []): bool
     {
         $this->noticeFork();
         $params = ['event' => $event, 'data' => $data] + $more;
         if ($this->options->spool !== null) {
-            // The follower may track it hours later.
+            // `headgate send --follow` may track the spooled event hours later.
             $params['time'] ??= new \DateTimeImmutable();
         }
         try {
@@ -265,10 +264,10 @@ final class Client
     }
 
     /**
-     * Sends what `trackSoon` has kept, and waits until it is acknowledged.
+     * Sends the events of `trackSoon`, and waits until they are acknowledged.
      *
      * @param float|false|null $timeout false: `Options::$endTimeout`
-     * @return int how many events are not known to be stored; those in `Options::$spool` are not among them
+     * @return int the number of events that are not known to be stored, without those in `Options::$spool`
      */
     public function send(float|false|null $timeout = false): int
     {
@@ -278,7 +277,7 @@ final class Client
         return $this->settle(...$outcomes);
     }
 
-    /** @internal Sends what is kept, but waits for no daemon that is not there: the next page wants the process. */
+    /** @internal Sends the kept events, but does not wait for a daemon that is not running: the next page needs the process. */
     public function sendAtEnd(): void
     {
         $this->noticeFork();
@@ -294,7 +293,7 @@ final class Client
         }
         $isTrial = $away->isRecent();
         if ($isTrial) {
-            $away->note(); // this process tries whether the daemon is back, and no other waits for it meanwhile
+            $away->note(); // this process tries to connect, and other processes do not wait meanwhile
         }
         $this->connection->isHasty = true;
         $begin = now();
@@ -304,7 +303,7 @@ final class Client
             $this->connection->isHasty = false;
         }
         $isLate = fn (mixed $outcome): bool => $outcome instanceof HeadgateException && $outcome->getCode() === 0;
-        // Only what cost time is remembered: to be refused costs none.
+        // Only an attempt that took time is remembered; a refused connection takes none.
         if (now() - $begin > $this->options->endTimeout / 2 && array_filter($outcomes, $isLate) !== []) {
             $away->note();
         } elseif ($isTrial) {
@@ -313,7 +312,7 @@ final class Client
         $this->settle($kept, $outcomes);
     }
 
-    /** @internal Drops what is still kept when nothing sends it any more, and says so. */
+    /** @internal Drops the kept events when nothing sends them any more, and warns of their number. */
     public function warnOfKept(): void
     {
         $count = count($this->take());
@@ -339,7 +338,7 @@ final class Client
     }
 
     /**
-     * Drops the events that failed, or writes them to the spool; returns the number of dropped ones.
+     * Drops the events that failed, or writes them to the spool. Returns the number of dropped events.
      *
      * @param list<string> $kept
      * @param list<Receipt|HeadgateException>|HeadgateException $outcomes
@@ -363,7 +362,7 @@ final class Client
     }
 
     /**
-     * Appends events to the spool, whole lines at once; gives whether they are there.
+     * Appends events to the spool, as whole lines. Returns true if they were written.
      *
      * @param array<string> $texts
      */
@@ -380,8 +379,8 @@ final class Client
     }
 
     /**
-     * Says whether an open file is the one of this name, no link, and of this process's user: in a directory that others
-     * can write to, the name may lead to another user's file.
+     * Returns true if an open file has this name, is no link, and belongs to this process's user: in a directory that
+     * other users can write to, the name may lead to another user's file.
      *
      * @param resource $file
      */
@@ -419,7 +418,7 @@ final class Client
      * Tracks events each on its own, in their order, many in flight at once.
      *
      * @param iterable<array<string, mixed>> $events
-     * @param float|false|null $timeout of all of them; false: that of the options
+     * @param float|false|null $timeout the timeout for all events together; false is that of the options
      * @return list<Receipt|HeadgateException> the outcome of each, in the same order
      */
     public function trackEach(iterable $events, float|false|null $timeout = false): array
@@ -461,7 +460,7 @@ final class Client
     }
 
     /**
-     * Tracks events all together: all are stored, or none. They go in one line, whose length the daemon bounds.
+     * Tracks events atomically: all are stored, or none. They are sent in one line, whose length the daemon limits.
      *
      * @param iterable<array<string, mixed>> $events
      */
@@ -485,11 +484,11 @@ final class Client
     }
 
     /**
-     * Has dispatchers send what they have queued, through flushable barriers (Behaviour F1). It does not wait for what this
-     * program tracked: `track` has done so when it returns, and `send` does so.
+     * Makes dispatchers send their pending events, through flushable barriers (Behaviour F1). It does not send the events of
+     * `trackSoon` first: `send` does.
      *
      * @param array<string, mixed> $params `dispatchers`, `wait`, `timeout_ms`, `flush`
-     * @return \stdClass with `flush`, and if it was waited for `ended` and `dispatchers`
+     * @return \stdClass with `flush`, and if the call waited, `ended` and `dispatchers`
      */
     public function flush(array $params = [], float|false|null $timeout = false): \stdClass
     {
@@ -530,9 +529,9 @@ final class Client
     }
 
     /**
-     * Sends what is kept, waits until it is acknowledged, and closes the connection, also one that would outlive the request.
+     * Sends the kept events, waits until they are acknowledged, and closes the connection, also a persistent one.
      *
-     * @return int how many events are not known to be stored
+     * @return int the number of events that are not known to be stored
      */
     public function close(float|false|null $timeout = false): int
     {
@@ -542,7 +541,7 @@ final class Client
     }
 
     /**
-     * The path of the daemon's socket if the program names none: `$HEADGATE_SOCKET`, else below `$XDG_RUNTIME_DIR` if the daemon's
+     * Returns the path of the daemon's socket if the program names none: `$HEADGATE_SOCKET`, else below `$XDG_RUNTIME_DIR` if the daemon's
      * folder is there, else below `/run`.
      *
      * @param ?array<string, string> $environment null: that of the process
@@ -560,7 +559,7 @@ final class Client
         return ($there[0] ?? $folders[0]) . '/headgate.sock';
     }
 
-    /** A UUIDv7 (RFC 9562), greater than all that this process has made before. */
+    /** Returns a UUIDv7 (RFC 9562) that is greater than all earlier ones of this process. */
     public static function newId(): string
     {
         return Ids::next();
@@ -605,7 +604,7 @@ final class Client
         if (($event['time'] ?? null) instanceof \DateTimeInterface) {
             $event['time'] = Json::moment($event['time']);
         }
-        // An empty array would be a list.
+        // An empty array would become a JSON list.
         if (($event['data'] ?? null) === []) {
             $event['data'] = new \stdClass();
         }
@@ -622,9 +621,9 @@ final class Client
     }
 }
 
-// MARK: What happens when a request ends
+// MARK: The end of a request
 
-/** @internal The clients that have something to send when the request ends. */
+/** @internal The clients that have events to send when the request ends. */
 final class AtEnd
 {
     /** @var array<int, Client> */
@@ -633,12 +632,12 @@ final class AtEnd
     private static bool $hasBegun = false;
     private static bool $isSending = false;
 
-    /** Has the end of the request known, also where nothing is tracked before it. */
+    /** Registers for the end of the request, even if nothing is tracked before it. */
     public static function register(): void
     {
         if (!self::$isRegistered) {
             self::$isRegistered = true;
-            // Registered when the others run, it is the last: what they write is still part of the page.
+            // A shutdown function that is registered while the others run is the last one: their output is still part of the page.
             register_shutdown_function(fn () => register_shutdown_function(self::send(...)));
         }
     }
@@ -646,7 +645,7 @@ final class AtEnd
     public static function remember(Client $client): void
     {
         self::$clients[spl_object_id($client)] = $client;
-        // A destructor that runs behind the last shutdown function: nothing else sends what it tracks.
+        // A destructor after the last shutdown function calls this: nothing else would send its events.
         if (self::$hasBegun && !self::$isSending) {
             self::sendAll();
         }
@@ -658,7 +657,7 @@ final class AtEnd
         if (self::$clients === []) {
             return;
         }
-        // Neither the page nor the visitor's next one, which wants the session, waits for the daemon.
+        // Neither this page nor the visitor's next one, which needs the session, waits for the daemon.
         if (session_status() === PHP_SESSION_ACTIVE) {
             session_write_close();
         }
@@ -673,7 +672,7 @@ final class AtEnd
     private static function sendAll(): void
     {
         self::$isSending = true;
-        // In the second round is what `onDropped` tracked in the first; what it tracks then has no end.
+        // The second round sends events that `onDropped` tracked in the first. A third round could go on without end.
         for ($round = 0; $round < 2; $round++) {
             [$clients, self::$clients] = [self::$clients, []];
             foreach ($clients as $client) {
@@ -692,8 +691,8 @@ final class AtEnd
 }
 
 /**
- * @internal Remembers for a moment that a daemon did not answer, for all processes of the user: nothing of PHP's own outlives a
- * request. It is the time of an empty file in the folder for temporary ones.
+ * @internal Remembers for a short time that a daemon did not answer, for all processes of the user. The time is that of an empty
+ * file in the folder for temporary files, because no PHP variable outlives a request.
  */
 final class Away
 {
@@ -709,13 +708,13 @@ final class Away
         $this->path = sys_get_temp_dir() . "/headgate-away-$this->user-" . substr(hash('sha256', $socketPath), 0, 16);
     }
 
-    /** Whether the daemon did not answer a moment ago, or another process tries it at this time. */
+    /** Returns true if the daemon did not answer a moment ago, or another process is trying it now. */
     public function isFresh(?int $now = null): bool
     {
         return $this->isYounger(self::MOMENT, $now);
     }
 
-    /** Whether the daemon did not answer a short time ago, so that one process alone should try it. */
+    /** Returns true if the daemon did not answer a short time ago, so that only one process should try it. */
     public function isRecent(): bool
     {
         return $this->isYounger(self::RECENT, null);
@@ -724,7 +723,7 @@ final class Away
     private function isYounger(int $seconds, ?int $now): bool
     {
         $found = quietly(fn () => lstat($this->path));
-        // No other process can have made it, and a clock that was set back does not matter.
+        // Only a regular file of this user counts. A time far in the future, from before the clock was set back, does not.
         return $found !== false && $found['uid'] === $this->user && ($found['mode'] & 0o170000) === 0o100000
             && abs(($now ?? time()) - $found['mtime']) < $seconds;
     }
@@ -744,13 +743,13 @@ final class Away
 
 // MARK: Calls
 
-/** @internal Seconds of the monotonic clock. */
+/** @internal Returns the time of the monotonic clock in seconds. */
 function now(): float
 {
     return hrtime(true) / 1e9;
 }
 
-/** @internal JSON in lines. */
+/** @internal Writes and reads JSON lines. */
 final class Json
 {
     private const FLAGS = JSON_UNESCAPED_UNICODE | JSON_UNESCAPED_SLASHES | JSON_PRESERVE_ZERO_FRACTION
@@ -762,19 +761,19 @@ final class Json
         return json_encode(self::plain($value, self::DEPTH), self::FLAGS);
     }
 
-    /** A moment as the protocol has it. */
+    /** Returns a moment in the protocol's format, RFC 3339. */
     public static function moment(\DateTimeInterface $moment): string
     {
         return $moment->format('Y-m-d\TH:i:s.vP');
     }
 
-    /** A value in which moments are texts; all else is as `json_encode` takes it. */
+    /** Returns a value in which moments are texts; all other values stay as `json_encode` takes them. */
     private static function plain(mixed $value, int $depth): mixed
     {
         if (!is_array($value) && !is_object($value) || $value instanceof \UnitEnum) {
             return $value;
         }
-        // Data that contain themselves come here on the first path that is followed, before anything branches.
+        // Data that contain themselves reach this depth on the first path, before anything branches.
         if ($depth === 0) {
             throw new \JsonException('Nested too deep, or in a circle', JSON_ERROR_DEPTH);
         }
@@ -794,7 +793,7 @@ final class Json
         return $plain === $members ? $value : (object) $plain;
     }
 
-    /** Throws JsonException. Objects are objects, so that `{}` and `[]` are two things; integers keep all their digits, as text. */
+    /** Returns the value of a JSON text. Objects stay objects, so that `{}` differs from `[]`; large integers become text. Throws JsonException. */
     public static function decode(string $text): mixed
     {
         $flags = JSON_BIGINT_AS_STRING | JSON_THROW_ON_ERROR;
@@ -802,19 +801,19 @@ final class Json
             return json_decode($text, false, self::DEPTH, $flags);
         } catch (\JsonException $error) {
             if ($error->getCode() === JSON_ERROR_UTF16) {
-                // Half a surrogate pair is no text here.
+                // PHP refuses a lone surrogate.
                 return self::decode(self::whole($text));
             }
             if ($error->getCode() !== JSON_ERROR_INVALID_PROPERTY_NAME) {
                 throw $error;
             }
-            // A name that begins with NUL can be that of an array's member only.
+            // PHP allows a name that begins with NUL in arrays only.
             $message = json_decode($text, true, self::DEPTH, $flags);
             return (object) array_map(fn ($member) => is_array($member) ? (object) $member : $member, $message);
         }
     }
 
-    /** A text of JSON whose halves of surrogate pairs are U+FFFD. */
+    /** Returns a JSON text in which each lone surrogate is U+FFFD. */
     private static function whole(string $text): string
     {
         $pair = '\\\\u[dD][89abAB][0-9a-fA-F]{2}\\\\u[dD][c-fC-F][0-9a-fA-F]{2}';
@@ -860,7 +859,7 @@ final class Ids
         $now = (int) (microtime(true) * 1000);
         $chance = unpack('nhigh/Jlow/Nstep', random_bytes(14));
         if ($now > self::$moment) {
-            // The first bit is kept free: there the number counts on within a millisecond.
+            // The first bit is 0, so that counting on within a millisecond does not overflow.
             [self::$moment, self::$high, self::$low] = [$now, $chance['high'] & 0x7ff, $chance['low'] & (1 << 62) - 1];
         } else {
             self::$low += 1 + $chance['step'];
@@ -885,7 +884,7 @@ final class Call
 
     private readonly string $params;
 
-    /** @param array<string, mixed>|object|string $params a text is JSON already */
+    /** @param array<string, mixed>|object|string $params a string is JSON already */
     public function __construct(
         public readonly string $method,
         array|object|string $params,
@@ -912,8 +911,8 @@ final class Call
 /**
  * @internal A stream to the daemon, which may outlive the request.
  *
- * Streams that outlive a request are found again by their address and what greeted on them. One that is not as the next
- * request needs it (something unanswered, half a line) is closed at the end of the request, also of one that fails.
+ * A persistent stream is found again by its address and the identity of the client that greeted on it. A stream that the next
+ * request cannot use (an unanswered call, half a line) is closed at the end of the request, also of one that fails.
  */
 final class Link
 {
@@ -936,7 +935,7 @@ final class Link
     private const LONGEST_OPEN = 3_600.0;
 
     /**
-     * @param bool $isPermanent whether waiting does not cure it that nothing was opened
+     * @param bool $isPermanent set to true if waiting does not cure the failure to open the stream
      * @throws HeadgateException
      */
     public static function open(string $path, string $identity, bool $isPersistent, ?float $timeout, ?bool &$isPermanent): self
@@ -950,7 +949,7 @@ final class Link
         if ($isPersistent) {
             $key = self::firstFree($identity);
         }
-        // PHP does not take any number; connecting to a Unix socket never takes long.
+        // PHP does not accept every number, and connecting to a Unix socket never takes long.
         $timeout = max(0.0, min($timeout ?? INF, self::LONGEST_OPEN));
         $open = $isPersistent ? pfsockopen(...) : fsockopen(...);
         $stream = quietly(function () use ($open, $path, $key, $timeout, &$errno, &$text) {
@@ -971,8 +970,8 @@ final class Link
     }
 
     /**
-     * By what PHP tells a stream that it keeps from another to the same path: a port below 0, which it uses for nothing
-     * else. Two clients of one request never have the same.
+     * Returns a negative port that no client of this request uses. PHP tells persistent streams to one path apart by their
+     * port, and ignores a negative port otherwise.
      */
     private static function firstFree(string $identity): int
     {
@@ -996,7 +995,7 @@ final class Link
         return (int) quietly(fn () => fwrite($this->stream, $text));
     }
 
-    /** isKept: it may be found again by the next request. */
+    /** Closes the stream, or keeps it for the next request if `isKept` is true. */
     public function close(bool $isKept = false): void
     {
         unset(self::$inUse[$this->key]);
@@ -1006,7 +1005,7 @@ final class Link
     }
 }
 
-/** @internal Does what may fail without PHP's warnings, also where a program makes exceptions of them. */
+/** @internal Calls a function without PHP's warnings, also where a program turns warnings into exceptions. */
 function quietly(callable $act): mixed
 {
     set_error_handler(fn () => true);
@@ -1020,8 +1019,8 @@ function quietly(callable $act): mixed
 /**
  * @internal Decides when to connect, what to write, what to write again, and which outcome each call has.
  *
- * Nothing that may be repeated is lost with a connection: it is written again on the next one, in the same order and under
- * the same ids. All of it happens while somebody waits.
+ * A repeatable call is not lost with a connection: it is written again on the next one, in the same order and under the same
+ * id. All work happens while the program waits in a call.
  */
 final class Connection
 {
@@ -1029,11 +1028,11 @@ final class Connection
     private const LONGEST_WAIT = 1.0;
     private const MOST_RELEARNED = 3;
 
-    /** One attempt to connect is made, and a daemon that is not there is not waited for. */
+    /** True if only one attempt to connect is made, without a wait for a daemon that is not running. */
     public bool $isHasty = false;
 
-    // idle: not connected, and nothing to send. greeting: the answer to `hello` is waited for. open: calls are written as
-    // they come. draining: the daemon is about to close; what is written is still answered, nothing more is written.
+    // idle: not connected, and nothing to send. greeting: the client waits for the answer to `hello`. open: calls are written as
+    // they come. draining: the daemon is about to close; written calls are still answered, and no more are written.
     // waiting: for the next attempt to connect. closed: for good.
     private string $phase = 'idle';
     private float $until = 0.0;
@@ -1051,7 +1050,7 @@ final class Connection
     /** The number of times that the limits were learned again since a call was last answered. */
     private int $relearned = 0;
     private string $state = 'idle';
-    /** @var list<\Closure(): void> what is to be told to the program when nothing is half done */
+    /** @var list<\Closure(): void> calls of the program's functions, which wait until the client's state is consistent */
     private array $told = [];
     private bool $hasWarned = false;
     private bool $wasConnected = false;
@@ -1071,7 +1070,7 @@ final class Connection
     {
         $this->identity = Json::encode(['jsonrpc' => '2.0', 'id' => 0, 'method' => 'hello', 'params' => $hello]) . "\n";
         $this->isPersistent = $options->persistent ?? PHP_SAPI !== 'cli';
-        // On a stream that other requests had before, an answer to one of theirs must not be taken for one of these.
+        // On a persistent stream an answer to an earlier request's call must not be taken for one of this request.
         $this->lastNumber = $this->isPersistent ? random_int(1, 1 << 50) : 0;
         $this->process = (int) getmypid();
     }
@@ -1081,14 +1080,14 @@ final class Connection
         $this->leave();
     }
 
-    /** Makes a call, and gives its result. */
+    /** Makes a call, waits for its answer, and returns its result. */
     public function wait(Call $call, float $end): \stdClass
     {
         $this->begin($call, $end);
         return $this->finish($call, $end);
     }
 
-    /** Makes a call once there is room. A call for which there is none in time has failed. */
+    /** Makes a call once there is room. The call fails if there is none in time. */
     public function begin(Call $call, float $end): void
     {
         $this->noticeFork();
@@ -1112,7 +1111,7 @@ final class Connection
         }
     }
 
-    /** Waits for what has begun, and gives its result. */
+    /** Waits for the answer to a call, and returns its result. */
     public function finish(Call $call, float $end): \stdClass
     {
         $this->pump($call->isDone(...), $end);
@@ -1134,7 +1133,7 @@ final class Connection
         }
     }
 
-    /** The request ends: only a connection that is as good as new is kept for the next one. */
+    /** Ends the request: only a connection without unanswered calls and partial lines is kept for the next one. */
     public function leave(): void
     {
         if ($this->process !== getmypid()) {
@@ -1161,7 +1160,7 @@ final class Connection
         return $isConnected ? $late : self::copy($this->lastFailure ?? $late);
     }
 
-    /** A child process leaves its parent's connection and calls to the parent. */
+    /** In a forked process, leaves the parent's connection and calls to the parent. */
     private function noticeFork(): void
     {
         if ($this->process === getmypid()) {
@@ -1177,7 +1176,7 @@ final class Connection
 
     // MARK: Waiting
 
-    /** Does what there is to do until a condition holds or it is too late; gives whether it holds. */
+    /** Runs the connection until a condition holds or the time is over. Returns true if the condition holds. */
     private function pump(callable $condition, float $end): bool
     {
         while (!$condition() && $this->phase !== 'closed') {
@@ -1224,7 +1223,7 @@ final class Connection
         }
     }
 
-    /** Writes what there is, or ends a connection on which nothing more is to come. */
+    /** Writes queued calls, or ends a connection that has nothing left to write or answer. */
     private function proceed(): void
     {
         if ($this->phase === 'draining' && $this->unanswered === 0) {
@@ -1255,7 +1254,7 @@ final class Connection
         $this->output .= $call->line;
     }
 
-    /** The daemon answers a line beyond its limits without the request's id, so they are kept on this side. */
+    /** Returns the error of a call beyond the daemon's limits, or null: the daemon answers such a line without the request's id. */
     private function fault(Call $call): ?HeadgateException
     {
         if (strlen($call->line) - 1 > $this->lineBytes) {
@@ -1273,7 +1272,7 @@ final class Connection
         while ($this->output !== '' && $this->link !== null) {
             $sent = $this->link->write(substr($this->output, 0, 1 << 18));
             if ($sent === 0) {
-                return; // it is full; or it is gone, which reading finds out, after what the daemon has still said
+                return; // the socket is full, or lost: reading notices that, after the daemon's last messages
             }
             $this->output = substr($this->output, $sent);
         }
@@ -1330,7 +1329,7 @@ final class Connection
         try {
             $this->link = Link::open($this->path, $this->identity, $this->isPersistent, $timeout, $isPermanent);
         } catch (HeadgateException $error) {
-            // A daemon that was there will be again: it may be about to set the rights of its socket.
+            // A daemon that was connected once comes back: it may be about to set the mode of its socket.
             if ($isPermanent && !$this->wasConnected) {
                 $this->giveUpConnecting($error);
             } else {
@@ -1340,24 +1339,24 @@ final class Connection
         }
         $this->closeAtEnd();
         if (!$this->link->isNew) {
-            // It has been greeted on, and what the daemon takes at most is not known any more; the protocol's default is.
+            // The stream has been greeted on in an earlier request. The daemon's limits are not known any more; the protocol's defaults apply.
             [$this->phase, $this->hasLimits, $this->wasConnected] = ['open', false, true];
             [$this->lineBytes, $this->depth] = [1_048_576, 64];
             $this->setState('connected', null);
-            $this->read(); // what was said since: `closing`, perhaps
+            $this->read(); // messages since the last request, such as `closing`
             return;
         }
         [$this->phase, $this->until] = ['greeting', self::later($this->options->greetingTimeout)];
         $this->output = $this->identity;
     }
 
-    /** Destructors are not run after a fatal error; what is registered here is. */
+    /** Registers `leave` for the end of the request: after a fatal error PHP runs no destructors, but shutdown functions. */
     private function closeAtEnd(): void
     {
         if ($this->isPersistent && !$this->isRegistered) {
             $this->isRegistered = true;
             $self = \WeakReference::create($this);
-            // As late as can be: what is sent at the end of the request comes before.
+            // The second registration makes it run last, after the events of the request's end are sent.
             $leave = fn () => $self->get()?->leave();
             register_shutdown_function(fn () => register_shutdown_function(fn () => register_shutdown_function($leave)));
         }
@@ -1403,7 +1402,7 @@ final class Connection
         }
     }
 
-    /** Calls the program's functions. They may use the client, so nothing may be half done here. */
+    /** Calls the program's functions. They may use the client, so its state must be consistent here. */
     private function tell(): void
     {
         while (($act = array_shift($this->told)) !== null) {
@@ -1423,7 +1422,7 @@ final class Connection
         $limits = $result->limits ?? null;
         $said = fn (string $name, int $fallback): int => is_int($limits->$name ?? null) ? $limits->$name : $fallback;
         [$this->lineBytes, $this->depth] = [$said('max_line_bytes', 1_048_576), $said('max_depth', 64)];
-        // The first connection has been made in time; later ones are another matter.
+        // The connect timeout counts for the first connection only.
         if (!$this->wasConnected) {
             $this->patience = null;
         }
@@ -1446,7 +1445,7 @@ final class Connection
         }
     }
 
-    /** A daemon that stops was there: what waits for it waits as if it had been lost, for it may be restarting. */
+    /** Notes that a daemon is stopping. Calls wait as after a lost connection, because the daemon may be restarting. */
     private function foundStopping(string $cause): void
     {
         if (!$this->wasConnected) {
@@ -1474,7 +1473,7 @@ final class Connection
         }
     }
 
-    /** The connection is gone: takes back what can be written again, in its order. */
+    /** Handles a lost connection: puts repeatable calls back into the queue in their order, and fails the others. */
     private function lose(HeadgateException $error): void
     {
         $this->disconnect();
@@ -1510,7 +1509,7 @@ final class Connection
             $this->giveUpConnecting($this->lastFailure);
             return;
         }
-        // In the upper half of the wait, at random: clients that lost the daemon together do not reconnect together.
+        // A random time between half and all of the longest wait: clients that lost the daemon together do not reconnect together.
         $longest = min($this->options->backoffCap, $this->options->backoffBase * 2.0 ** min($this->failures - 1, 32));
         $wait = $longest * (0.5 + mt_rand() / mt_getrandmax() / 2);
         [$this->phase, $this->until] = ['waiting', min(now() + $wait, $this->patience)];
@@ -1521,7 +1520,7 @@ final class Connection
         [$this->phase, $this->patience] = ['idle', null];
     }
 
-    // MARK: What comes from the daemon
+    // MARK: Messages of the daemon
 
     private function takeLine(string $line): void
     {
@@ -1593,8 +1592,8 @@ final class Connection
     }
 
     /**
-     * It cannot be told which call it is about, so all that are written end with it: to repeat them might bring the same for
-     * ever.
+     * Handles a malformed message. The client cannot tell which call it is about, so all written calls fail: repeating them might
+     * cause it again, without end.
      */
     private function gotNonsense(string $text): void
     {
@@ -1617,7 +1616,7 @@ final class Connection
             $this->greetingRefused($error);
             return;
         }
-        // Perhaps the limits are others than when the connection began: the next greeting tells them.
+        // The limits may have changed since the connection began: the next greeting has the new ones.
         $isLimit = !$this->hasLimits || in_array($error->reason, ['line_too_long', 'limit'], true);
         if (!$isLimit || $this->relearned >= self::MOST_RELEARNED) {
             $this->gotNonsense($error->getMessage());
@@ -1628,7 +1627,7 @@ final class Connection
         }
     }
 
-    // MARK: What becomes of calls
+    // MARK: Outcomes of calls
 
     private function unmark(Call $call): void
     {
@@ -1649,7 +1648,7 @@ final class Connection
         if (count($this->waiting) > 2 * count($this->calls) + 1024) {
             $this->waiting = array_filter($this->waiting, fn (int $number): bool => isset($this->calls[$number]));
         }
-        // Each caller gets an error of its own, with the place where it is thrown.
+        // Each caller gets a copy of the error, with the line where it is thrown.
         [$call->result, $call->error] = [$result, $error === null ? null : self::copy($error)];
     }
 

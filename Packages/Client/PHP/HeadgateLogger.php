@@ -1,7 +1,7 @@
 <?php
 
 /**
- * Loggers that track what is logged: one for PSR-3, and a handler for Monolog. Each needs its interface (`psr/log`, `monolog/monolog`),
+ * Loggers that track log records as events: one for PSR-3, and a handler for Monolog. Each needs its interface (`psr/log`, `monolog/monolog`),
  * and the file of the client beside this one.
  *
  *     $logger = new Headgate\Logger('shop', '2.1');
@@ -18,7 +18,7 @@ namespace Headgate;
 
 require_once __DIR__ . '/Headgate.php';
 
-/** Tracks records: what both loggers share. It never waits, and throws nothing. */
+/** Tracks records, for both loggers. It never waits, and throws nothing. */
 final class LogSink
 {
     private const LEVELS = [
@@ -35,10 +35,10 @@ final class LogSink
     private string $since = '';
 
     /**
-     * @param string $program its name, and
-     * @param string $version its version; together they are the events' `context.client`
+     * @param string $program the program's name
+     * @param string $version the program's version; together they are the events' `context.client`
      * @param string $event the events' name
-     * @param ?Options $options those of the logger's client. Their `onDropped` is called besides
+     * @param ?Options $options those of the logger's client. Their `onDropped` is called as well
      */
     public function __construct(string $program, string $version, private readonly string $event, ?string $socketPath, ?Options $options)
     {
@@ -53,7 +53,7 @@ final class LogSink
         register_shutdown_function(fn () => register_shutdown_function($this->warnOfDropped(...)));
     }
 
-    /** @return array<string, int> how many records have been dropped so far, by reason */
+    /** @return array<string, int> the number of records that have been dropped so far, by reason */
     public function dropped(): array
     {
         return $this->ever;
@@ -106,7 +106,7 @@ final class LogSink
         return (new \DateTimeImmutable('now', new \DateTimeZone('UTC')))->format('Y-m-d\TH:i:s.v\Z');
     }
 
-    /** Returns a value as JSON can have it; what it cannot is text. */
+    /** Returns a value that JSON can represent. Other values become text. */
     public static function plain(mixed $value, int $depth): mixed
     {
         return match (true) {
@@ -124,7 +124,7 @@ final class LogSink
 }
 
 if (interface_exists(\Psr\Log\LoggerInterface::class)) {
-    /** A logger of PSR-3. The context gives fields, and the values of `{placeholders}` in the message. */
+    /** A logger of PSR-3. The context's members are the fields, and the values of `{placeholders}` in the message. */
     final class Logger implements \Psr\Log\LoggerInterface
     {
         use \Psr\Log\LoggerTrait;
@@ -153,7 +153,7 @@ if (interface_exists(\Psr\Log\LoggerInterface::class)) {
             try {
                 $text = self::filled((string) $message, $context);
             } catch (\Throwable) {
-                // The record goes all the same.
+                // The record is tracked all the same.
             }
             $this->sink->track(is_string($level) ? $level : 'info', $this->name, $text, $context, LogSink::now());
         }
@@ -169,7 +169,7 @@ if (interface_exists(\Psr\Log\LoggerInterface::class)) {
 }
 
 if (class_exists(\Monolog\Handler\AbstractProcessingHandler::class)) {
-    /** A handler for Monolog 2 and 3. The context and what processors add give fields. */
+    /** A handler for Monolog 2 and 3. Members of the context and of `extra` become fields. */
     final class MonologHandler extends \Monolog\Handler\AbstractProcessingHandler
     {
         public readonly LogSink $sink;

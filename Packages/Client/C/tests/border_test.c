@@ -1,5 +1,5 @@
-/* Tests the client at its borders: a daemon that is not there, processes that are forked off, threads that end, handlers that end
- * in every way, the end of the program, what is refused or comes too late. */
+/* Tests of the client's edge cases: an absent daemon, forked processes, threads that end, handlers that end in every way, the end of
+ * the program, refused requests and late answers. */
 #include "scene.h"
 
 #include <errno.h>
@@ -56,7 +56,7 @@ CALL(open_barrier, headgate_barrier_set(client, &(headgate_barrier_change){.id =
 CALL(background, headgate_application_status(client, "background", HEADGATE_FOREVER, NULL))
 CALL(nonsense, headgate_application_status(client, "nonsense", HEADGATE_FOREVER, NULL))
 
-/* The next message, without the client's help: another thread does its work. */
+/* Returns the id of the next message, which must be this request. Another thread does the client's work. */
 static int64_t request_of_others(scene *of, const char *method) {
     char line[1024];
     int64_t id = -1;
@@ -110,7 +110,7 @@ static void test_states_are_reported(void) {
     expect(strcmp(by.states, "connected ") == 0, by.states);
     stop_listening(&of);
     do expect(!headgate_ping(of.client, 5, &error), "there is no daemon");
-    while (strcmp(error.reason, "cannot_connect") != 0); /* that is known once it was looked for */
+    while (strcmp(error.reason, "cannot_connect") != 0); /* after the first attempt to connect */
     expect(strcmp(by.states, "connected disconnected ") == 0, by.states);
     expect(strstr(by.lines, "no such socket") != NULL, by.lines);
     end(&of);
@@ -152,7 +152,7 @@ typedef struct nested {
     char reason[32];
 } nested;
 
-/* A callback that tries while there is no room. */
+/* A callback that calls headgate_try_track while there is no room. */
 static void try_again(void *context, const headgate_receipt *receipt, const headgate_error *error) {
     nested *of = context;
     headgate_error why = {0};
@@ -195,7 +195,7 @@ static void test_calls_that_wait_for_room_get_the_end(void) {
         expect(headgate_try_track(of.client, &event, hear_receipt, &by, NULL), "there is room for one");
         pthread_t thread = start(wait_for_room, &of_room);
         greet_others(&of);
-        request_of_others(&of, "track"); /* so the thread waits, and does the client's work */
+        request_of_others(&of, "track"); /* shows that the thread waits, and does the client's work */
         headgate_stop(of.client);
         ends(thread, false, "what is true is told later");
         expect(strcmp(of_room.error.reason, "closed") == 0, of_room.error.reason);
@@ -299,7 +299,7 @@ static bool register_until(scene *of, long deadline, headgate_error *error) {
     return headgate_barrier_register(of->client, &(headgate_barrier){.id = "c", .state = "open"}, deadline, error);
 }
 
-/* A change that is granted late on the same connection holds, and nothing else. */
+/* Only a change that is granted late on the same connection takes effect. */
 static void test_late_changes(void) {
     bool (*const calls[])(scene *, long, headgate_error *) = {open_until, register_until};
     for (int place = 0; place < 2; place++) {
@@ -438,7 +438,7 @@ static void test_handlers_finish_at_an_orderly_stop(void) {
     expect(headgate_poll(of.client, HEADGATE_FOREVER, NULL) == 1, "its handler");
     expect_line(&of, "\"id\":\"d\",\"result\":{}");
     char byte;
-    while (recv(of.stream, &byte, 1, MSG_DONTWAIT) != 0) headgate_poll(of.client, 1, NULL); /* then it leaves */
+    while (recv(of.stream, &byte, 1, MSG_DONTWAIT) != 0) headgate_poll(of.client, 1, NULL); /* until the client leaves the connection */
     greet(&of);
     answer(&of, request(&of, "dispatcher.subscribe", NULL), "{}");
     end(&of);
@@ -510,7 +510,7 @@ static void test_handler_that_ends_its_thread(void) {
     end(&of);
 }
 
-/* The first receipt ends the thread that gets it. */
+/* A callback that ends its thread at the first receipt. */
 static void leave_at_receipt(void *context, const headgate_receipt *receipt, const headgate_error *error) {
     heard *of = context;
     hear_receipt(of, receipt, error);
@@ -586,7 +586,7 @@ static void is_misuse(bool is_ok, headgate_error *error, const char *what) {
     *error = (headgate_error){0};
 }
 
-/* Nothing is requested, and nothing connects: no daemon listens. */
+/* The client makes no request and does not connect: no daemon listens. */
 static void test_required_arguments_are_missing(void) {
     headgate_error e = {0};
     headgate_event event = {.event = "x"};

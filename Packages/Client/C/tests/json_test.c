@@ -1,5 +1,5 @@
-/* Tests of the JSON functions of headgate.h: what is JSON, what is read from it, and that no bytes make them read
- * beyond.
+/* Tests of the JSON functions of headgate.h: which texts are JSON, which values are read from them, and that no input makes
+ * them read beyond its end.
  *
  *     json_test [ROUNDS [SEED]]
  */
@@ -85,7 +85,7 @@ static void test_numbers(void) {
     expect(headgate_json_bool(parsed("1"), true), "neither");
 }
 
-/* Reads all that there is in a value. */
+/* Reads every member, element and string of a value. */
 static size_t walk(headgate_json value) {
     headgate_json key, element;
     int64_t number;
@@ -104,7 +104,7 @@ static unsigned next_random(unsigned *state) {
     return *state >> 8;
 }
 
-/* Texts of JSON's own bytes, each in memory of exactly its length, so that a sanitizer sees what reads beyond. */
+/* Checks random texts of JSON's characters. Each is in memory of exactly its length, so that a sanitizer detects reads beyond it. */
 static void test_garbage(long rounds, unsigned seed) {
     static const char pieces[] = "{}[]\",:\\u0123eE+-.truefalsn \t\xc3\xbc\xf0\x9f\x98\x80\xed\xa0\xff/bd";
     unsigned state = seed;

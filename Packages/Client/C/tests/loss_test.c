@@ -99,7 +99,7 @@ static void test_end_of_a_board_is_not_sent_on_another_connection(void) {
     say(&of,
         "{\"jsonrpc\":\"2.0\",\"id\":\"r\",\"method\":\"board.run\",\"params\":{\"board\":\"b\",\"activation\":\"1\"}}");
     pthread_t ending = start(unserve, of.client);
-    /* No thread polls: only the thread that ends the board runs its handler. So its end has begun, and waits for the ping. */
+    /* No thread polls: only the thread that ends the board runs its handler. A message thus shows that the end has begun. */
     while (!read_line(&of, line)) sched_yield();
     expect(strstr(line, "done") != NULL, line);
     greet(&of);
@@ -110,7 +110,7 @@ static void test_end_of_a_board_is_not_sent_on_another_connection(void) {
     end(&of);
 }
 
-/* The second connection is asked for something, and before it answers this is given back. */
+/* Requests a service on a second connection, and ends the service before the daemon answers. */
 static void play_second_thoughts(void *(*begin_it)(void *), const char *method, void *(*end_it)(void *),
                                  const char *end_method, bool is_refused) {
     scene of = begin_with((headgate_options){0}, begin_it, method, "{}");
@@ -135,13 +135,13 @@ static void test_service_ended_while_it_begins_again(void) {
 
 static const char taken_over[] = "{\"id\":\"c\",\"state\":\"open\",\"scopes\":[]}";
 
-/* The barrier is taken over on this connection, and taken away. */
+/* Expects the client to take over the barrier on this connection and remove it. */
 static void take_away(scene *of) {
     int64_t over = request(of, "barrier.register", taken_over), away = request(of, "barrier.unregister", "{\"id\":\"c\"}");
     answer(of, over, "{}"), answer(of, away, "{}");
 }
 
-/* On its first connection, which is gone, the client has a barrier that stays. */
+/* Makes a client that has lost its first connection, on which it registered a barrier that outlives it. */
 static scene begin_without_daemon(void) {
     scene of = begin_with((headgate_options){0}, register_staying, "barrier.register", "{}");
     stop_listening(&of);
@@ -171,7 +171,7 @@ static void test_staying_barrier_is_removed_after_a_lost_connection(void) {
     pthread_t ending = start(unregister, of.client);
     request(&of, "barrier.unregister", "{\"id\":\"c\"}");
     greet(&of);
-    for (int round = 0; round < 2; round++) { /* the daemon takes it for that of the first connection yet */
+    for (int round = 0; round < 2; round++) { /* the daemon still takes the barrier for that of the first connection */
         refuse_with(&of, request(&of, "barrier.register", taken_over), "conflict");
         refuse_with(&of, request(&of, "barrier.unregister", NULL), "conflict");
     }
@@ -202,7 +202,7 @@ static bool subscribe_until(scene *of, long deadline, headgate_error *error) {
     return headgate_subscribe(of->client, "w", 1, -1, work, NULL, deadline, error);
 }
 
-/* The call that ends it goes out before later requests, and so takes nothing from them. */
+/* The call that ends a service is sent before later requests, and so does not affect them. */
 static void play_deadline(bool (*begin_until)(scene *, long, headgate_error *), void *(*begin_it)(void *), const char *method,
                           const char *end_method) {
     scene of = begin_with((headgate_options){0}, ping, "ping", "{}");
@@ -244,7 +244,7 @@ static void test_drain_ends_while_another_thread_polls(void) {
     greet(&of);
     answer(&of, request(&of, "ping", NULL), "{}");
     ends(pinging, true, "a ping");
-    for (int round = 0; round < 500; round++) { /* it may end between two steps of the thread that polls */
+    for (int round = 0; round < 500; round++) { /* the end may come between two steps of the polling thread */
         bool is_stored = false;
         headgate_event event = {.event = "e", .id = "1"};
         expect(headgate_track_begin(of.client, &event, HEADGATE_FOREVER, note, &is_stored, NULL), "an event");

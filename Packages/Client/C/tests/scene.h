@@ -1,4 +1,4 @@
-/* A test whose daemon is the test itself; the client does its work while the test waits for a message. */
+/* Functions for tests in which the test plays the daemon. The client does its work while the test waits for a message. */
 #define _GNU_SOURCE
 #include "headgate.h"
 
@@ -13,7 +13,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-static const char *test; /* the name of the one that runs */
+static const char *test; /* the name of the running test */
 
 static void expect(bool is_so, const char *what) {
     if (is_so) return;
@@ -52,7 +52,7 @@ static void stop_listening(scene *of) {
     of->stream = of->listener = -1;
 }
 
-/* Makes a folder with a socket in it. */
+/* Makes a folder, and listens on a socket in it. */
 static scene set(void) {
     scene of = {.folder = "/tmp/headgate-XXXXXX", .address.sun_family = AF_UNIX, .stream = -1};
     expect(mkdtemp(of.folder) != NULL, "a folder");
@@ -67,7 +67,7 @@ static void clear(scene *of) {
     rmdir(of->folder);
 }
 
-/* With a client that has these options besides. */
+/* Begins a test with a client that also has these options. */
 static scene begin_as(headgate_options options) {
     scene of = set();
     options.name = "test", options.socket_path = of.address.sun_path;
@@ -79,7 +79,7 @@ static scene begin_as(headgate_options options) {
 static inline scene begin(size_t max_unanswered) { return begin_as((headgate_options){.max_unanswered = max_unanswered}); }
 
 static void end(scene *of) {
-    headgate_stop(of->client); /* nothing is waited for */
+    headgate_stop(of->client); /* closing then waits for nothing */
     headgate_close(of->client);
     clear(of);
 }
@@ -105,7 +105,7 @@ static inline void refuse_with(scene *of, int64_t id, const char *reason) {
 
 static inline void refuse(scene *of, int64_t id) { refuse_with(of, id, "no_such_thing"); }
 
-/* The client's next message, if it has written one. */
+/* Reads the client's next message. Returns false if the client has not written one. */
 static bool read_line(scene *of, char line[1024]) {
     ssize_t count = recv(of->stream, line, 1023, MSG_PEEK | MSG_DONTWAIT);
     char *line_end = count > 0 ? memchr(line, '\n', (size_t)count) : NULL;
@@ -119,7 +119,7 @@ static void wait_for_line(scene *of, char line[1024]) {
     while (!read_line(of, line)) headgate_poll(of->client, 1, NULL);
 }
 
-/* The next message is this request; gives its id. */
+/* Expects this request as the next message, and returns its id. */
 static int64_t request(scene *of, const char *method, const char *params) {
     char line[1024];
     int64_t id = -1;
@@ -133,7 +133,7 @@ static int64_t request(scene *of, const char *method, const char *params) {
     return id;
 }
 
-/* The next connection, greeted; the one before is gone. */
+/* Accepts the next connection and answers its greeting. The previous connection is gone. */
 static inline void greet_with(scene *of, const char *greeting) {
     if (of->stream >= 0) close(of->stream);
     while ((of->stream = accept(of->listener, NULL, NULL)) < 0) headgate_poll(of->client, 1, NULL);
@@ -161,7 +161,7 @@ static inline pthread_t start(void *(*call)(void *), void *context) {
     return thread;
 }
 
-/* Waits for a thread, whose call succeeds or fails. */
+/* Waits for a thread, and checks that its call succeeded or failed as expected. */
 static inline void ends(pthread_t thread, bool is_well, const char *what) {
     void *client;
     pthread_join(thread, &client);
@@ -175,7 +175,7 @@ static inline void grant(scene *of, void *(*call)(void *), const char *method, c
     ends(thread, true, method);
 }
 
-/* A client that makes its first connection for a call, which the daemon grants. */
+/* Begins a test with a client that connects for a call, which the daemon grants. */
 static inline scene begin_with(headgate_options options, void *(*call)(void *), const char *method, const char *result) {
     scene of = begin_as(options);
     pthread_t thread = start(call, of.client);

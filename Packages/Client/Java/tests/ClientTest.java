@@ -30,13 +30,13 @@ import java.util.concurrent.TimeUnit;
 import java.util.logging.Level;
 import java.util.logging.Logger;
 
-/** The Java client in its own process: what the drivers of Tests/Clients, which see a program only, cannot see. */
+/** Tests of the Java client in its own process. The drivers of Tests/Clients see a program from outside only. */
 final class ClientTest {
     private static final Duration SHORT = Duration.ofMillis(50);
 
     private ClientTest() {}
 
-    /** A daemon that says what the test has it say. */
+    /** A daemon whose messages the test writes. */
     private static final class FakeDaemon implements AutoCloseable {
         final Path folder = Files.createTempDirectory("headgate-");
         final Path path = folder.resolve("d.sock");
@@ -118,7 +118,7 @@ final class ClientTest {
     private static void cancelledCallsAreNotWritten(FakeDaemon daemon) throws Exception {
         daemon.stopListening();
         try (Client client = new Client("test", "1", daemon.options())) {
-            String reason = reasonOf(() -> client.track(Event.of("late"), SHORT)); // the first attempt may come later than that
+            String reason = reasonOf(() -> client.track(Event.of("late"), SHORT)); // the timeout may pass before the first attempt
             expect(true, List.of("cannot_connect", "timed_out").contains(reason));
             expect(0, client.unanswered());
             daemon.listen();
@@ -197,7 +197,7 @@ final class ClientTest {
         throw (T) error;
     }
 
-    /** A hook may throw anything, as those of other languages of the JVM do: a checked exception, one without a text. */
+    /** Hooks may throw anything, as code in other languages of the JVM does: a checked exception, or one without a text. */
     private static void aHookThatFailsEndsNothing(FakeDaemon daemon) throws Exception {
         List<Throwable> thrown = List.of(new IOException("as was asked"), new StackOverflowError(), new RuntimeException() {
             @Override

@@ -10,17 +10,17 @@ class Backoff {
         this.cap = backoffCap;
     }
 
-    /** Begins to be patient for so long, unless it has begun already. */
+    /** Sets the moment of the last attempt, unless it is set already. */
     begin(patience) {
         this.#end ??= performance.now() + patience;
     }
 
-    /** Forgets the end: the next call that waits has all the time. */
+    /** Forgets the end: the next call that waits has the whole timeout. */
     rest() {
         this.#end = null;
     }
 
-    /** An answer to a call came. */
+    /** Notes that a call was answered: the next wait is the first one again. */
     succeed() {
         this.#failures = 0;
         this.#end = null;
@@ -35,7 +35,7 @@ class Backoff {
         return this.#end !== null && performance.now() >= this.#end;
     }
 
-    /** In the upper half of the wait, at random: clients that lost the daemon together do not reconnect together. */
+    /** A random time between half and all of the present wait: clients that lost the daemon together do not reconnect together. */
     get wait() {
         const longest = Math.min(this.cap, this.base * 2 ** Math.min(this.#failures - 1, 32));
         return Math.min(longest * (0.5 + Math.random() / 2), Math.max(0, (this.#end ?? Infinity) - performance.now()));

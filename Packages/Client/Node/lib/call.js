@@ -12,12 +12,12 @@ class Call {
     bytes = 0;
     /** True while it is written on the present connection, and not answered. */
     written = false;
-    /** True if it is about what the present connection has: on another one it would mean something else. */
+    /** True if the call is valid on the present connection only. */
     bound = false;
     #settle = {};
     #stop = () => {};
 
-    /** repeatable: true if it may be written again after a connection broke under it. */
+    /** `repeatable` is true if the call may be written again after its connection broke. */
     constructor(method, params, repeatable) {
         this.method = method;
         this.params = params;
@@ -25,19 +25,19 @@ class Call {
         this.answer = new Promise((resolve, reject) => (this.#settle = {resolve, reject}));
     }
 
-    /** False for an event whose promise no caller has. */
+    /** False for an event of `trackSoon`, which has no waiting caller. */
     get isAttended() {
         return true;
     }
 
-    /** Writes it down under its number, so that a later change of what was given does not matter. */
+    /** Encodes the call under its number, so that later changes of its params do not matter. */
     encode(number) {
         this.number = number;
         this.line = encode({jsonrpc: "2.0", id: number, method: this.method, params: this.params}) + "\n";
         this.bytes = Buffer.byteLength(this.line);
     }
 
-    /** Ends it when its time is over or its caller wants no more of it. */
+    /** Ends the call after its timeout, or when its signal is aborted. */
     watch(patience, end) {
         this.#stop = watch(patience, late, end);
     }
@@ -73,13 +73,13 @@ class Unattended extends Call {
     }
 }
 
-/** A call that is made again on each connection, since what it asks for lasts as long as a connection. */
+/** A call that is repeated on each connection, because its effect lasts as long as a connection. */
 class Standing extends Call {
-    /** True if it is granted on the present connection. */
+    /** True if the call is granted on the present connection. */
     granted = false;
-    /** True if it ever was: its caller has been told. */
+    /** True if the call was ever granted: its caller has the answer. */
     wasGranted = false;
-    /** True if the daemon refused it after it was granted, and has not granted it since. */
+    /** True if the daemon refused the call after a grant, and has not granted it since. */
     isRefused = false;
 
     /**

@@ -144,7 +144,7 @@ class Client {
         try {
             await Promise.all([...left, this.drain(patience)]);
         } catch {
-            // Each unanswered call fails its own promise, and the number says how many there were.
+            // Each unanswered call fails its own promise; the result of close has their number.
         }
         const unanswered = this.#connection.underWay;
         this.#connection.warnOfLeft("the client was closed");
@@ -161,7 +161,7 @@ class Client {
     }
 }
 
-/** The options with defaults for missing ones; throws a TypeError for one of the wrong kind. */
+/** Returns the options, with defaults for absent ones. Throws a TypeError for an option of the wrong type. */
 function readOptions(options) {
     const read = {};
     for (const [name, fallback] of Object.entries(TIMES)) read[name] = milliseconds(name, options[name] ?? fallback);
@@ -177,7 +177,7 @@ function readCallback(name, value) {
     return value ?? undefined;
 }
 
-/** For a client without `onDropped`: says once that an event was dropped. */
+/** Returns the `onDropped` of a client without one: it warns once that an event was dropped. */
 function warnOfDrops() {
     let hasWarned = false;
     return (error) => {
@@ -187,11 +187,11 @@ function warnOfDrops() {
     };
 }
 
-/** The params of `track`. What is null is not there. */
+/** Returns the params of `track`, without members that are null, and with an id. */
 function withId(event) {
     const {event: name, data, id, ...more} = event;
     if (more.time instanceof Date && Number.isNaN(more.time.getTime())) throw new TypeError("time is an invalid Date");
-    // JSON has none of these, and would leave them out, or take them for an empty object.
+    // JSON.stringify would leave out functions and symbols, and write a Map or Set as an empty object.
     const isOdd = ["function", "symbol"].includes(typeof data) || data instanceof Map || data instanceof Set;
     if (isOdd) throw new TypeError("data is not a JSON object");
     const members = {event: name, data, id: id ?? newId(), ...more};

@@ -21,13 +21,13 @@ const LAST_WRITE = 1_000;
 /**
  * Decides when to connect, what to write, what to write again, and which outcome each call has.
  *
- * Nothing that may be repeated is lost with a connection: it is written again on the next one, in the same order and
- * under the same ids.
+ * A repeatable call is not lost with a connection: it is written again on the next one, in the same order and under the
+ * same id.
  */
 class Connection {
-    // idle: not connected, and nothing to send. greeting: the answer to `hello` is waited for. open: calls are written as
-    // they come. draining: this connection is about to end; what is written is still answered, and what the daemon asked is
-    // answered, but no call is written. waiting: for the next attempt to connect. closed: for good.
+    // idle: not connected, and nothing to send. greeting: the client waits for the answer to `hello`. open: calls are written as
+    // they come. draining: this connection is about to end; written calls and the daemon's requests are answered, but no call
+    // is written. waiting: for the next attempt to connect. closed: for good.
     #phase = "idle";
     #calls = new Map();
     #waiting = [];
@@ -50,7 +50,7 @@ class Connection {
     #hasRelearned = false;
     #lines = new Lines();
     #output = [];
-    // The number of writes that the system has not taken yet, and what ends a connection on which none is taken.
+    // The number of writes that the system has not taken yet, and the timer that ends a connection on which none is taken.
     #writing = 0;
     #stall;
     #timer = null;
@@ -88,7 +88,7 @@ class Connection {
         return this.#underWay;
     }
 
-    /** A text, with the reason why there is no connection if there is none. */
+    /** Returns a text, followed by the reason if there is no connection. */
     because(text) {
         return this.#isConnected || !this.#lastFailure ? text : `${text}: ${this.#lastFailure.message}`;
     }
@@ -146,8 +146,8 @@ class Connection {
     }
 
     /**
-     * Ends when a condition holds, which is asked whenever a call has ended, or when the client is closed. late: makes the
-     * error of a caller whose time is over.
+     * Waits until a condition holds, or the client is closed. The condition is checked whenever a call has ended. `late` makes
+     * the error of a caller after its timeout.
      */
     async until(condition, given, late) {
         const patience = readPatience(given);
@@ -170,7 +170,7 @@ class Connection {
     }
 
     /**
-     * No longer requests it, and fails the call that waits for it. Returns "granted" if it was granted on the present
+     * No longer requests a subscription, and fails the call that waits for it. Returns "granted" if it was granted on the present
      * connection, "asked" if it was requested there, and "nothing" otherwise.
      */
     withdraw(standing) {
@@ -186,7 +186,7 @@ class Connection {
         this.#isLeaving = true;
     }
 
-    /** Ends all calls, and the connection, which still gets what has been written. */
+    /** Ends all calls and the connection. Calls that were written are still sent. */
     close() {
         if (this.#phase === "closed") return;
         this.#send();
@@ -333,8 +333,8 @@ class Connection {
     }
 
     /**
-     * What is being written keeps a program from ending, whatever the socket says. A connection to a daemon that does not read is
-     * left after a while if only unattended events wait for it, and the program is kept for the rest of its time.
+     * Bounds pending writes, which keep a program from ending even on an unreferenced socket. If the daemon does not read and only
+     * unattended events wait, the connection is left after a while, and the program waits for the rest of its time.
      */
     #watchWrites() {
         clearTimeout(this.#stall);
@@ -348,12 +348,12 @@ class Connection {
         this.#stall?.unref();
     }
 
-    /** True if somebody waits for a call, or for room. */
+    /** True if a caller waits for a call, or for room. */
     get #isAwaited() {
         return this.#calls.size > this.#unattended || this.#waiters.size > 0;
     }
 
-    /** A connection on which nothing is waited for does not keep the program from ending. */
+    /** Lets the program end while no caller waits on the connection. */
     #keepProcess() {
         const isBusy = this.#isAwaited || this.#hold !== null;
         for (const handle of [this.#socket, this.#timer]) isBusy ? handle?.ref() : handle?.unref();
@@ -401,8 +401,8 @@ class Connection {
     }
 
     /**
-     * isFault: true if waiting does not cure it. A client that was connected once waits all the same: while a daemon starts
-     * again its folder may be shut for a moment.
+     * `isFault` is true for an error that waiting does not cure. A client that was connected once waits all the same: while a
+     * daemon restarts, its folder may be inaccessible for a moment.
      */
     #couldNotConnect(error, isFault = false) {
         this.#disconnect();
@@ -417,7 +417,7 @@ class Connection {
         if (this.#phase !== "greeting") return;
         clearTimeout(this.#timer);
         this.#limits = new Limits(result);
-        // The first connection has been made in time; later ones are another matter.
+        // The connect timeout counts for the first connection only.
         if (!this.#wasConnected) this.#backoff.rest();
         this.#wasConnected = true;
         this.#lastFailure = null;
@@ -436,7 +436,7 @@ class Connection {
         this.#failAll(error);
     }
 
-    /** A daemon that stops was there: what waits for it waits as if it had been lost, for it may be restarting. */
+    /** Notes that a daemon is stopping. Calls wait as after a lost connection, because the daemon may be restarting. */
     #foundStopping(cause) {
         if (!this.#wasConnected) this.#backoff.rest();
         this.#wasConnected = true;
@@ -459,7 +459,7 @@ class Connection {
         else this.#lose(HeadgateError.local("disconnected", BROKEN));
     }
 
-    /** The connection is gone: takes back what can be written again, in its order. */
+    /** Handles a lost connection: puts repeatable calls back into the queue in their order, and fails the others. */
     #lose(error, isOrderly = false) {
         this.#disconnect(isOrderly);
         this.#lastFailure = error;
@@ -475,7 +475,7 @@ class Connection {
         this.#retry();
     }
 
-    /** isOrderly: the daemon still gets what has been written. */
+    /** Leaves the connection. If `isOrderly` is true, the daemon still gets the calls that were written. */
     #disconnect(isOrderly = false) {
         clearTimeout(this.#timer);
         clearTimeout(this.#stall);
@@ -489,7 +489,7 @@ class Connection {
         this.#owed = new Set();
         owed.forEach((one) => one.abort());
         if (!isOrderly) return socket.destroy();
-        // Messages of the daemon no longer count, but its end of the connection has to be read.
+        // Further messages are ignored, but the stream is read on to notice the daemon's end of it.
         socket.resume();
         socket.end();
         socket.unref();
@@ -553,11 +553,11 @@ class Connection {
 
     #takeCall({id, method, params}) {
         if (id === undefined) return method === "closing" ? this.#closing() : undefined;
-        if (!this.#isConnected) return undefined; // a message before it, in the same line, has ended the connection
+        if (!this.#isConnected) return undefined; // an earlier message of the same line has ended the connection
         const owed = this.#owed;
         const asked = new AbortController();
         owed.add(asked);
-        // An answer on another connection than that of the question would answer something else.
+        // An answer on another connection than that of the request would answer another request.
         this.takeRequest(method, params, (answer) => {
             owed.delete(asked);
             if (owed !== this.#owed || !this.#isConnected) return;
@@ -606,7 +606,7 @@ class Connection {
         }
         this.#succeed();
         if (!call.wasGranted) return this.#finish(call, error);
-        // The daemon may not have noticed yet that the connection before is gone.
+        // After a conflict no refusal is reported: the daemon may not have noticed yet that the earlier connection is gone.
         if (error.reason !== "conflict" && !call.isRefused) {
             call.isRefused = true;
             call.refused(error);
@@ -625,8 +625,8 @@ class Connection {
     }
 
     /**
-     * It cannot be told which call it is about, so all that are written end with it: to repeat them might bring the same
-     * for ever.
+     * Handles a malformed message. The client cannot tell which call it is about, so all written calls fail: repeating them
+     * might cause it again, without end.
      */
     #gotNonsense(text) {
         const error = HeadgateError.local("bad_answer", `malformed answer from the daemon: ${text}`);
@@ -663,7 +663,7 @@ class Connection {
 
     /**
      * Ends a cancelled service at the daemon, which may still grant it. That happens at once, so that it does not affect later
-     * requests: the daemon handles one after the other.
+     * requests: the daemon handles requests in order.
      */
     #giveBack(standing) {
         const call = standing.leaving();
@@ -684,7 +684,7 @@ class Connection {
         this.#heldBytes -= call.bytes;
         if (!(call instanceof Standing)) this.#underWay--;
         if (!call.isAttended && --this.#unattended === 0) this.#endWatch();
-        // Cancelled calls must not be remembered while there is no daemon. With one, `#proceed` is in the middle of them.
+        // Cancelled calls must not be remembered while there is no daemon. With a daemon, `#proceed` may be iterating over them.
         if (this.#phase !== "open" && this.#waiting.length > 2 * this.#calls.size + 1024) {
             this.#waiting = this.#waiting.filter((number) => this.#calls.has(number));
         }

@@ -16,7 +16,7 @@ class HeadgateError extends Error {
         return new HeadgateError(0, message, reason);
     }
 
-    /** The member `error` of an answer; null if it is no error of JSON-RPC. */
+    /** Reads the member `error` of an answer. Returns null if it is no JSON-RPC error. */
     static read(error) {
         if (!isObject(error) || !Number.isInteger(error.code) || typeof error.message !== "string") return null;
         const data = isObject(error.data) ? error.data : {};

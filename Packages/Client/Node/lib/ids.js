@@ -4,10 +4,10 @@ const {randomBytes} = require("node:crypto");
 
 let last = 0n;
 
-/** A UUIDv7 (RFC 9562), greater than all that this process has made before. */
+/** Returns a UUIDv7 (RFC 9562) that is greater than all earlier ones of this process. */
 function newId() {
     const chance = BigInt(`0x${randomBytes(10).toString("hex")}`);
-    // 48 bits of time before 74 of chance, whose first is kept free: within a millisecond the number counts on.
+    // 48 bits of time, then 74 random bits, the first of them 0. Within a millisecond the next id is the last one plus one.
     const fresh = (BigInt(Date.now()) << 74n) | (chance & ((1n << 73n) - 1n));
     last = fresh >> 74n > last >> 74n ? fresh : last + 1n + (chance & 0xffffffffn);
     const low = last & ((1n << 62n) - 1n);

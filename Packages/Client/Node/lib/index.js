@@ -1,4 +1,4 @@
-// A client of Headgate, the local event-delivery daemon. Node alone, nothing to install.
+// A client of Headgate, the local event-delivery daemon. It needs Node alone.
 "use strict";
 
 const {Client} = require("./client.js");

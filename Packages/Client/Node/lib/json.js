@@ -1,17 +1,17 @@
-// JSON whose whole numbers keep their digits: those beyond what a double holds are BigInts, in both directions.
+// Writes and reads JSON. Whole numbers that a double cannot hold exactly are BigInts, in both directions.
 "use strict";
 
 const {randomUUID} = require("node:crypto");
 
-// Stands before the digits of a BigInt while it is a string. No program can guess it, so no other string begins so.
+// The prefix of a BigInt's digits while it is a string. It is random, so no other string begins with it.
 const MARK = `${randomUUID()}:`;
 const MARKED = new RegExp(`"${MARK}(-?[0-9]+)"`, "g");
-// Strings are matched so that no digits inside of them are.
+// Strings are matched, too, so that digits inside of strings are not taken for numbers.
 const STRINGS_AND_NUMBERS = /"[^"\\]*(?:\\.[^"\\]*)*"|-?[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?/g;
 const LONG_NUMBER = /[0-9]{16}/;
 const WHOLE = /^-?[0-9]+$/;
 
-/** A value as a line without its end. */
+/** Returns a value as one line of JSON, without the line end. */
 function encode(value) {
     let found = false;
     const mark = (_, member) => {
@@ -22,14 +22,14 @@ function encode(value) {
     try {
         return JSON.stringify(value);
     } catch (error) {
-        // It is slower with a replacer, and few programs have BigInts.
+        // A replacer is slower, and few programs have BigInts.
         const text = JSON.stringify(value, mark);
         if (!found) throw error;
         return text.replace(MARKED, "$1");
     }
 }
 
-/** The value of a text; throws a SyntaxError if it is no JSON. */
+/** Returns the value of a JSON text. Throws a SyntaxError if the text is not JSON. */
 function decode(text) {
     if (!LONG_NUMBER.test(text)) return JSON.parse(text);
     const marked = text.replace(STRINGS_AND_NUMBERS, (token) => (isLong(token) ? `"${MARK}${token}"` : token));
@@ -48,7 +48,7 @@ function depth(text) {
     let level = 0;
     for (let place = 0; place < text.length; place++) {
         switch (text.charCodeAt(place)) {
-            case 0x22: // a string: on to the quotation mark that ends it
+            case 0x22: // a string: skip to its closing quotation mark
                 for (place++; text.charCodeAt(place) !== 0x22; place++) if (text.charCodeAt(place) === 0x5c) place++;
                 break;
             case 0x5b: // [

@@ -1,5 +1,5 @@
-// A program of its own: sends the last lines of a program that ends, and puts out the answers. A client that cannot wait any more
-// starts it (program.js).
+// A separate process that sends the last lines of a program that is ending, and prints the answers. program.js starts it when
+// the program itself can no longer wait.
 //
 //     node last.js SOCKET <LINES          the first line is `hello`
 "use strict";
@@ -19,13 +19,13 @@ function take(line) {
     if (message.id === 0) return message.result ? socket.write(calls.join("\n") + "\n") : socket.destroy();
     if (!unanswered.delete(message.id)) return undefined;
     process.stdout.write(line + "\n");
-    // Not `end`: the program that ends would wait until the daemon closes its side, too.
+    // With `end` the ending program would wait until the daemon closes its side, too.
     return unanswered.size === 0 ? socket.destroy() : undefined;
 }
 
-socket.on("error", () => {}); // what is not answered is left
+socket.on("error", () => {}); // unanswered calls count as not stored
 const lines = createInterface({input: socket});
-lines.on("error", () => {}); // it is the socket's
+lines.on("error", () => {}); // it is the socket's error, handled above
 lines.on("line", (line) => {
     try {
         take(line);

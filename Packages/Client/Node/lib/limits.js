@@ -13,7 +13,7 @@ class Limits {
         this.depth = whole(limits.max_depth, 64);
     }
 
-    /** Why a call cannot be sent; null if it can. */
+    /** Returns why a call is beyond the limits, or null. */
     fault(call) {
         if (call.bytes - 1 > this.lineBytes) {
             const text = `the message is longer than the ${this.lineBytes} bytes that the daemon accepts`;

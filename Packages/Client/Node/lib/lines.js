@@ -2,7 +2,7 @@
 
 const LF = 0x0a;
 
-/** Cuts what comes into lines. */
+/** Splits a stream of bytes into lines. */
 class Lines {
     #pieces = [];
     #bytes = 0;
@@ -12,7 +12,7 @@ class Lines {
         return this.#bytes;
     }
 
-    /** The lines that end in a chunk, without their ends. */
+    /** Adds a chunk, and returns the lines that it completes, without their line ends. */
     push(chunk) {
         const lines = [];
         let start = 0;

@@ -1,5 +1,5 @@
 "use strict";
-// Streams that track log records: what pino and winston load as a transport. They need neither of both.
+// Streams that track log records. Pino and winston load them as transports; they need neither package.
 const {Writable} = require("node:stream");
 
 const {Client} = require("./client.js");
@@ -16,7 +16,7 @@ function ofNumber(level) {
     return (steps.find(([least]) => level >= least) ?? [0, "TRACE"])[1];
 }
 
-/** Returns a value as JSON can have it; what it cannot is text. */
+/** Returns a value that JSON can represent. Other values become text. */
 function plain(value, depth = 0) {
     if (value instanceof Error) return value.stack ?? String(value);
     if (typeof value === "number" && !Number.isFinite(value)) return String(value);
@@ -36,7 +36,7 @@ class Sink {
     #unreported = new Map();
     #since;
 
-    /** options: `program`, `version`, `event` (the events' name), and those of `Client`. */
+    /** The options are `program`, `version`, `event` (the events' name), and those of `Client`. */
     constructor({program = "node", version = "", event = "log", onDropped, ...options} = {}) {
         this.#event = event;
         const report = `${event}.dropped`;
@@ -53,7 +53,7 @@ class Sink {
         return Object.fromEntries(this.#dropped);
     }
 
-    /** make: gives the data and the time of a record. */
+    /** Tracks a record. `make` returns its data and its time. */
     track(make) {
         let made;
         try {
@@ -67,7 +67,7 @@ class Sink {
 
     /** Waits until all records are acknowledged, but no longer than two seconds, and closes the client. */
     async close() {
-        await this.#client.drain(1_000).catch(() => {}); // then there is room to report
+        await this.#client.drain(1_000).catch(() => {}); // makes room for the report
         this.#report();
         await this.#client.close(1_000);
         if (this.#unreported.size === 0) return;
@@ -96,7 +96,7 @@ class Sink {
     }
 }
 
-/** Reads a line of pino. */
+/** Returns the data and the time of a line of pino. */
 function ofPino(line) {
     const {level, time, msg, pid, hostname, name, err, ...fields} = JSON.parse(line);
     const exception = err?.stack ?? undefined;
@@ -150,7 +150,7 @@ class WinstonTransport extends Writable {
         this.#sink.track(() => {
             const {level, message, timestamp, stack, ...fields} = info;
             const name = info[Symbol.for("level")] ?? level;
-            const data = plain({...fields, exception: stack}); // winston gives the stack of an error that is logged
+            const data = plain({...fields, exception: stack}); // winston puts an error's stack into the record
             const at = new Date(timestamp ?? Date.now());
             const time = (Number.isNaN(at.getTime()) ? new Date() : at).toISOString();
             return {data: {...data, level: LEVELS[name] ?? "INFO", message: String(message)}, time};

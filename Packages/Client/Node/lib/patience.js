@@ -1,14 +1,14 @@
 "use strict";
 
-// Node's timers take this many milliseconds at most, some 25 days. A longer time is no bound.
+// Node's timers take this many milliseconds at most, some 25 days. A longer time counts as no timeout.
 const LONGEST_TIMER = 2 ** 31 - 1;
 
-/** Starts a timer; gives undefined, and never calls, if the time is longer than timers take. */
+/** Starts a timer. Returns undefined, and never calls `act`, if the time is longer than timers take. */
 function timer(milliseconds, act) {
     return milliseconds <= LONGEST_TIMER ? setTimeout(act, milliseconds) : undefined;
 }
 
-/** Checks a time in milliseconds; throws a TypeError if the value is none. */
+/** Checks a time in milliseconds. Throws a TypeError if the value is not a number; a negative one is 0. */
 function milliseconds(name, value) {
     if (typeof value !== "number" || Number.isNaN(value)) throw new TypeError(`${name} must be a number of milliseconds`);
     return Math.max(0, value);
@@ -25,7 +25,7 @@ function readPatience(given) {
 // The functions that are called when a signal is aborted. A signal has one listener of this module, however many calls wait with it.
 const waiting = new WeakMap();
 
-/** Calls `act` when the signal is aborted; gives a function that takes this back. */
+/** Calls `act` when the signal is aborted. Returns a function that cancels this. */
 function onAbort(signal, act) {
     let acts = waiting.get(signal);
     if (!acts) {
@@ -37,7 +37,7 @@ function onAbort(signal, act) {
     return () => acts.delete(act);
 }
 
-/** Calls `end` with an error when the time is over or the signal is aborted; gives a function that takes this back. */
+/** Calls `end` with an error when the time is over or the signal is aborted. Returns a function that cancels this. */
 function watch({timeout, signal}, late, end) {
     const clock = timer(timeout, () => end(late()));
     const release = signal && onAbort(signal, () => end(signal.reason));

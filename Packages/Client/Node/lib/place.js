@@ -3,7 +3,7 @@
 const {statSync} = require("node:fs");
 
 /**
- * The path of the daemon's socket if the program names none: `$HEADGATE_SOCKET`, else below `$XDG_RUNTIME_DIR` if the daemon's
+ * Returns the path of the daemon's socket if the program names none: `$HEADGATE_SOCKET`, else below `$XDG_RUNTIME_DIR` if the daemon's
  * folder is there, else below `/run`. An empty variable counts as not set, and so does a relative `XDG_RUNTIME_DIR`.
  */
 function defaultSocket(environment = process.env, isFolder = isDirectory) {
@@ -20,18 +20,18 @@ function isDirectory(path) {
 // The longest path that a socket's address holds, in bytes, without the NUL at its end.
 const LONGEST_PATH = process.platform === "linux" ? 107 : 103;
 
-/** Why a path cannot be a socket's, or null. */
+/** Returns why a path cannot be that of a socket, or null. */
 function addressFault(path) {
     if (path.includes("\0")) return "the path contains a NUL byte";
     return Buffer.byteLength(path) > LONGEST_PATH ? "the path is too long for a socket" : null;
 }
 
-// Errors that no waiting for the daemon cures.
+// The errors that waiting for the daemon does not cure.
 const PERMANENT = new Set([
     "EACCES", "EPERM", "ENAMETOOLONG", "ENOTDIR", "ELOOP", "EPROTOTYPE", "EINVAL", "ENOTSOCK", "EAFNOSUPPORT",
 ]);
 
-/** True if an error of a socket stays until somebody changes the path or the rights. */
+/** Returns true for an error of a socket that stays until a person changes the path or the rights. */
 function isPermanent(error) {
     return PERMANENT.has(error.code);
 }

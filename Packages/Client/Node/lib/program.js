@@ -1,4 +1,4 @@
-// The client's ways to the program that it is in: its functions, its warnings, and its end.
+// The client's connections to its program: callbacks, warnings, and the end of the process.
 "use strict";
 
 const {spawnSync} = require("node:child_process");
@@ -11,7 +11,7 @@ function warn(text, code) {
     process.emitWarning(text, {type: "HeadgateWarning", code});
 }
 
-/** The text of whatever was thrown, also where that has none. */
+/** Returns the text of any thrown value, even one without a message. */
 function textOf(error) {
     try {
         return String(error);
@@ -21,7 +21,7 @@ function textOf(error) {
 }
 
 /**
- * Calls a function of the program's once the client has done what it is doing, so that the function may call the client.
+ * Calls a function of the program after the client's present step, so that the function may call the client.
  * An error that the function throws becomes a warning.
  */
 function notify(callback, ...values) {
@@ -41,14 +41,14 @@ let isListening = false;
 // The moment at which the program began to end; null before.
 let endBegan = null;
 
-/** Listens for the end of the program. The program's own listeners for it may come before this one, and behind it. */
+/** Listens for the end of the program. The program's own listeners may run before or after this one. */
 function listenForEnd() {
     if (isListening) return;
     isListening = true;
     process.on("beforeExit", () => watched.forEach((one) => one.holdProcess()));
     process.on("exit", () => {
         endBegan = performance.now();
-        for (const one of [...watched]) one.endWithProcess(); // each once, also if it tracks again
+        for (const one of [...watched]) one.endWithProcess(); // each once, even if a callback tracks another event
     });
 }
 
@@ -84,7 +84,7 @@ function sendAtTheEnd(path, lines, timeout) {
             answers.set(answer.id, answer);
         }
     } catch {
-        // The caller says which were not answered.
+        // The caller reports the calls without an answer.
     }
     return answers;
 }

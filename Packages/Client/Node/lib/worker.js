@@ -38,7 +38,7 @@ class Workers {
         try {
             await this.connection.begin(standing, patience);
         } catch (error) {
-            // A call that ends it meanwhile removes it, once the daemon has ended it.
+            // A worker that is being ended is removed by the call that ends it, once the daemon has answered.
             if (this.#table.get(dispatcher) === served && !served.isRetired) this.#table.delete(dispatcher);
             throw error;
         }
@@ -52,7 +52,7 @@ class Workers {
         try {
             if (held !== "nothing") await this.connection.begin(leaving(dispatcher), patience);
         } catch (error) {
-            // If the connection is gone, so is what was granted on it; what was only asked for was refused like this.
+            // A lost connection has ended a granted subscription; a request that was not granted failed with the same error.
             const isGone = error.reason === "disconnected" || error.reason === "shutting_down";
             const isRefused = held === "asked" && error instanceof HeadgateError && error.code !== 0;
             if (!isGone && !isRefused) throw error;
@@ -61,12 +61,12 @@ class Workers {
         }
     }
 
-    /** The dispatchers that are worked for. */
+    /** The ids of the dispatchers that have a worker. */
     get names() {
         return [...this.#table.keys()];
     }
 
-    /** Answers what the daemon asks: every end of a handler is an answer. */
+    /** Handles a request of the daemon. However a handler ends, the client answers. */
     async take(method, params, answer, signal) {
         if (method !== "dispatch") return answer({error: {code: -32601, message: `there is no method ${method}`}});
         const dispatcher = isObject(params) ? params.dispatcher : undefined;
@@ -90,7 +90,7 @@ class Workers {
     }
 }
 
-/** Lets as many handlers run at the same time as a worker takes batches: one whose connection is gone may run yet. */
+/** Limits the handlers that run at the same time to the worker's credit. Handlers of a lost connection count as long as they run. */
 class Turns {
     #free;
     #waiting = [];
@@ -99,7 +99,7 @@ class Turns {
         this.#free = Number.isInteger(credit) ? Math.max(1, credit) : 1;
     }
 
-    /** Waits for a turn; false if the signal is aborted before there is one. */
+    /** Waits until one more handler may run. Returns false if the signal is aborted first. */
     async begin(signal) {
         if (this.#free > 0) {
             this.#free--;
@@ -122,14 +122,14 @@ class Turns {
     }
 }
 
-/** The call that gives a subscription back. */
+/** Makes the call that ends a subscription at the daemon. */
 function leaving(dispatcher) {
     const call = new Call("dispatcher.unsubscribe", {id: dispatcher}, false);
     call.bound = true;
     return call;
 }
 
-/** A worker's outcomes as the daemon wants them; throws a TypeError if they are none. */
+/** Returns a handler's outcomes in the form of the protocol. Throws a TypeError if the value is not outcomes. */
 function read(outcomes) {
     if (outcomes === undefined || outcomes === null) return {};
     const kind = Object.prototype.toString.call(outcomes);
@@ -144,7 +144,7 @@ function read(outcomes) {
     return Object.keys(named).length > 0 ? {outcomes: named} : {};
 }
 
-/** An object's members that are not undefined. */
+/** Returns the members of an object that are not undefined. */
 function given(members) {
     return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));
 }

@@ -1,4 +1,4 @@
-// The client at its borders: a daemon that is not there, the end of the program, callbacks that fail, values that are odd.
+// Tests of the client's edge cases: an absent daemon, the end of the program, failing callbacks, unusual values.
 import assert from "node:assert/strict";
 import {execFile} from "node:child_process";
 import {once} from "node:events";
@@ -16,7 +16,7 @@ import {Daemon} from "./daemon.mjs";
 const INDEX = fileURLToPath(new URL("../lib/index.js", import.meta.url));
 const reason = (word) => (error) => error instanceof HeadgateError && error.code === 0 && error.reason === word;
 
-/** A folder that goes with its test, in which there is no daemon. */
+/** Makes a folder without a daemon, which is removed after the test. */
 async function folder(t) {
     const path = await mkdtemp(join(tmpdir(), "headgate-"));
     t.after(() => rm(path, {recursive: true}));
@@ -30,7 +30,7 @@ async function pair(t, options) {
     return [daemon, client];
 }
 
-/** A client that works, with the connection on which that was granted. */
+/** Returns a client with a worker, and the connection on which the worker was granted. */
 async function working(t, work, options) {
     const [daemon, client] = await pair(t);
     const granted = client.subscribe("jobs", work, options);
@@ -44,7 +44,7 @@ function dispatch(connection, events = []) {
     connection.tell({id: "d", method: "dispatch", params: {dispatcher: "jobs", batch: "b", attempt: 1, events}});
 }
 
-/** The warnings of the client from now on. */
+/** Returns an array that collects the client's warnings from now on. */
 function warnings(t) {
     const heard = [];
     const hear = (warning) => warning.name === "HeadgateWarning" && heard.push(warning);
@@ -53,7 +53,7 @@ function warnings(t) {
     return heard;
 }
 
-/** Runs a program of its own: `client` is a client of the daemon of this path. Returns its output and its exit code. */
+/** Runs a program in another process, in which `client` is a client of the daemon at this path. Returns its output and exit code. */
 function runProgram(path, text, exitTimeout) {
     const program = `const {Client} = require(${JSON.stringify(INDEX)});
         const client = new Client("a", "", {socketPath: ${JSON.stringify(path)}, exitTimeout: ${exitTimeout},

@@ -1,4 +1,4 @@
-// The Node client in its own process: what the drivers of Tests/Clients, which see a program only, cannot see.
+// Tests of the Node client in its own process. The drivers of Tests/Clients see a program from outside only.
 import assert from "node:assert/strict";
 import {execFile} from "node:child_process";
 import {createRequire} from "node:module";
@@ -146,7 +146,7 @@ test("close settles what a worker has, and takes no more", async (t) => {
     assert.equal(await closed, 0);
 });
 
-/** A client that works, with the connection on which that was granted. */
+/** Returns a client with a worker, and the connection on which the worker was granted. */
 async function working(t, work = () => {}) {
     const [daemon, client] = await pair(t);
     const granted = client.subscribe("jobs", work);

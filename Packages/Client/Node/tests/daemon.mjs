@@ -1,4 +1,4 @@
-// A daemon for tests: it says what the test has it say.
+// A daemon for tests, whose messages the test writes.
 import {once} from "node:events";
 import {mkdtemp, rm} from "node:fs/promises";
 import net from "node:net";
@@ -6,7 +6,7 @@ import {tmpdir} from "node:os";
 import {join} from "node:path";
 import {createInterface} from "node:readline";
 
-/** One client, in messages. */
+/** A client's connection, read and written in messages. */
 class Connection {
     constructor(socket) {
         this.socket = socket;
@@ -14,7 +14,7 @@ class Connection {
         this.lines = createInterface({input: socket})[Symbol.asyncIterator]();
     }
 
-    /** The next message; undefined when the client has closed its side. */
+    /** Returns the next message, or undefined if the client has closed its side. */
     async read() {
         const {value} = await this.lines.next();
         return value && JSON.parse(value);
@@ -38,14 +38,14 @@ class Connection {
         this.answer(request, {id: request.params.id, seq: 1});
     }
 
-    /** Nothing has come since: the answer to a question is the next message. */
+    /** Returns true if the client has sent nothing: its next message is the answer to a request made now. */
     async isSilent() {
         this.tell({id: "are you there", method: "no.such.method"});
         return (await this.read())?.id === "are you there";
     }
 }
 
-/** Listens in a folder of its own, which goes with it. */
+/** A daemon that listens in a folder of its own, which is removed when it is closed. */
 export class Daemon {
     static async start(test) {
         const daemon = new Daemon();
@@ -64,7 +64,7 @@ export class Daemon {
         await once(this.server, "listening");
     }
 
-    /** Listens no more. */
+    /** Stops listening, and removes the socket. */
     async close() {
         this.server.close();
         await rm(this.path, {force: true});
@@ -75,7 +75,7 @@ export class Daemon {
         return new Connection(socket);
     }
 
-    /** The next connection, greeted. */
+    /** Accepts the next connection, and answers its greeting. */
     async greet() {
         const connection = await this.accept();
         connection.answer(await connection.request("hello"), {protocol: 1});

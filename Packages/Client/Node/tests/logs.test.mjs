@@ -1,4 +1,4 @@
-// The transports of pino and winston. Winston is tried itself where Debian's package is installed; pino is not in Debian.
+// Tests of the transports for pino and winston. They use winston itself if Debian's package is installed; Debian has no pino.
 import assert from "node:assert/strict";
 import {once} from "node:events";
 import Module, {createRequire} from "node:module";
@@ -11,7 +11,7 @@ const require = createRequire(import.meta.url);
 const pinoTransport = require("../lib/pino.js");
 const {WinstonTransport} = require("../lib/winston.js");
 
-// Debian's Node looks there by itself.
+// Debian's Node finds packages there without a setting.
 process.env.NODE_PATH = "/usr/share/nodejs";
 Module._initPaths();
 let winston;

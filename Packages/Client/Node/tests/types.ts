@@ -1,4 +1,4 @@
-// Is compiled only, as CommonJS and as a module: what a program may write, and what it may not.
+// A program that is compiled only, as CommonJS and as a module. It has allowed uses of the types, and uses that must be errors.
 import {Batch, Client, HeadgateError, Receipt, State, newId, defaultSocket, version} from "headgate";
 
 async function tracks(client: Client): Promise<void> {

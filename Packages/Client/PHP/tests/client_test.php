@@ -1,6 +1,6 @@
 <?php
 
-// The PHP client in its own process: what the drivers of Tests/Clients, which see a program only, cannot see.
+// Tests of the PHP client in its own process. The drivers of Tests/Clients see a program from outside only.
 
 declare(strict_types=1);
 
@@ -33,7 +33,7 @@ function reasonOf(callable $act): ?string
     throw new LogicException('it should have failed');
 }
 
-/** A daemon in a process of its own: it answers so many `track`, then is silent. */
+/** A daemon in another process: it answers a given number of `track` requests, and none after them. */
 final class Daemon
 {
     public readonly string $path;
@@ -50,7 +50,7 @@ final class Daemon
         }
     }
 
-    /** Ends it; gives the names of the events that came, by connections. */
+    /** Ends the process. Returns the names of the events that it received, by connection. */
     public function stop(): array
     {
         posix_kill($this->process, SIGTERM);
@@ -95,7 +95,7 @@ final class Daemon
     }
 }
 
-/** Runs a program of its own to its end; gives what it wrote to standard error. */
+/** Runs a program in another process to its end. Returns its standard error. */
 function run(string $code): string
 {
     $file = var_export(__DIR__ . '/../Headgate.php', true);
@@ -223,7 +223,7 @@ $tests = [
         $moment = filemtime($away->path);
         expect([true, true, false, false], array_map($away->isFresh(...), [$moment, $moment + 1, $moment + 2, $moment - 60]));
         unlink($away->path);
-        // A link that another user may have put there does not count.
+        // A symbolic link, which another user may have made, does not count.
         symlink(__FILE__, $away->path);
         expect(false, $away->isFresh(filemtime(__FILE__)));
         unlink($away->path);
@@ -249,7 +249,7 @@ $tests = [
         pcntl_waitpid($child, $status);
         expect(true, (int) file_get_contents("$path.moment") >= $begin);
         clearstatcache();
-        // It cost no time, so the next request tries again.
+        // The refused connection took no time, so the next request tries again.
         expect(false, file_exists($away->path));
         array_map(unlink(...), [$path, "$path.moment"]);
     },

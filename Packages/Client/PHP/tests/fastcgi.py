@@ -1,4 +1,4 @@
-"""PHP's FastCGI process manager with one process, and a web server's side of it."""
+"""Runs PHP's FastCGI process manager with one process, and plays its web server."""
 
 import os
 import shutil
@@ -14,7 +14,7 @@ RESPONDER = 1
 
 
 def executable():
-    """Debian names it after PHP's version."""
+    """Returns the name of the process manager's program, in which Debian has PHP's version."""
     version = subprocess.run(["php", "-r", "echo PHP_MAJOR_VERSION, '.', PHP_MINOR_VERSION;"], capture_output=True, text=True)
     folders = os.environ["PATH"] + ":/usr/sbin"
     return shutil.which(f"php-fpm{version.stdout}", path=folders) or shutil.which("php-fpm", path=folders)
@@ -59,7 +59,7 @@ class ProcessManager:
         return path
 
     def get(self, script, **query):
-        """The page of a script: what a visitor gets, once the visitor has all of it."""
+        """Returns the page of a script as soon as a visitor has all of it."""
         with socket.socket(socket.AF_UNIX) as stream:
             stream.settimeout(PATIENCE)
             stream.connect(self.path)

@@ -1,6 +1,6 @@
 <?php
 
-// The loggers for PSR-3 and Monolog. What they track is read from the client's spool: there is no daemon.
+// Tests of the loggers for PSR-3 and Monolog. There is no daemon: the tests read the tracked events from the client's spool.
 
 declare(strict_types=1);
 

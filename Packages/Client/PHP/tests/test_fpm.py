@@ -1,4 +1,4 @@
-"""The PHP client in web requests: one process of FPM, which has one request after the other, and a fake daemon."""
+"""Tests of the PHP client in web requests: one FPM process, which handles requests one after the other, and a fake daemon."""
 
 import concurrent.futures
 import pathlib
@@ -28,7 +28,7 @@ class PageTests(unittest.TestCase):
         self.addCleanup(self.manager.stop)
 
     def page(self, name, code):
-        """A script that has a client."""
+        """Returns the path of a script that has a client."""
         return self.manager.script(name, PAGE + code)
 
     def visit(self, script, **query):
@@ -46,13 +46,13 @@ class PageTests(unittest.TestCase):
             $client->trackSoon('viewed', ['n' => (int) $_GET['n']]);
             echo 'the page';
         """)
-        # It is all there although the daemon has not said a word.
+        # The page is complete although the daemon has not answered.
         self.assertEqual(self.visit(script, n=1), "the page and its end")
         connection = self.daemon.greet()
         request = connection.request("track")
         self.assertEqual(request["params"]["data"], {"n": 1})
         connection.acknowledge(request)
-        # The next request finds the connection again, and greets no more.
+        # The next request reuses the connection, and does not greet again.
         self.assertEqual(self.visit(script, n=2), "the page and its end")
         request = connection.request("track")
         self.assertEqual(request["params"]["data"], {"n": 2})
@@ -65,7 +65,7 @@ class PageTests(unittest.TestCase):
             echo 'the page';
         """)
         self.assertEqual(self.visit(script, end=3600), "the page")
-        # One process: when the next page comes, this request is over. It did not wait for its hour.
+        # There is one process: when the next page comes, this request is over. It did not wait for its timeout of an hour.
         self.visit(self.manager.script("none.php", "<?php"))
         why = f"headgate: 3 events are not known to be stored: cannot connect to {self.daemon.path}: no such socket"
         self.assertEqual(self.log().count(why), 1)
@@ -85,7 +85,7 @@ class PageTests(unittest.TestCase):
         first.acknowledge(first.request("track"), seq=7)
         self.assertEqual(answer(), "7")
         self.visit(fails)
-        # It was asked on the connection, and is never answered there: no later request gets that answer.
+        # The call was written on the connection and is never answered there: no later request gets its answer.
         self.assertEqual(first.request("track")["params"]["id"], "h")
         answer = in_background(lambda: self.visit(whole))
         second = self.daemon.greet()
@@ -124,7 +124,7 @@ class PageTests(unittest.TestCase):
         self.assertEqual(answer(), "34")
 
     def accept(self, name):
-        """The next connection, which must be that of a client of this name."""
+        """Accepts the next connection, and checks that its client has this name."""
         connection = self.daemon.accept()
         self.assertEqual(connection.hello()["client"]["name"], name)
         return connection
@@ -151,7 +151,7 @@ class PageTests(unittest.TestCase):
 
 
 def in_background(work):
-    """Begins what waits for the daemon, which is the test; gives how to wait for its end."""
+    """Runs a function that waits for the daemon, which the test plays. Returns a function that waits for the result."""
     pool = concurrent.futures.ThreadPoolExecutor(1)
     future = pool.submit(work)
     pool.shutdown(wait=False)

@@ -1,4 +1,4 @@
-"""The application of Docs/Guides/Frameworks.md in Laravel, behind FPM, and a fake daemon."""
+"""Runs the Laravel application of Docs/Guides/Frameworks.md behind FPM, with a fake daemon."""
 
 import os
 import pathlib
@@ -34,7 +34,7 @@ return ['env' => 'production', 'providers' => [
 
 
 def documented():
-    """The two blocks of the page: the provider, and the settings of the log."""
+    """Returns the two code blocks of the page: the provider, and the logging configuration."""
     page = (REPOSITORY / "Docs/Guides/Frameworks.md").read_text(encoding="utf-8")
     section = re.search(r"^## PHP-FPM and Laravel\n(.*?)^## ", page, re.DOTALL | re.MULTILINE)[1]
     provider, log = re.findall(r"^```php\n(.*?)^```", section, re.DOTALL | re.MULTILINE)
@@ -54,7 +54,7 @@ class LaravelTests(unittest.TestCase):
         manager.script("config/app.php", SETTINGS)
         manager.script("config/logging.php", log)
         self.assertEqual(manager.get(manager.script("index.php", SKELETON)), "hello")
-        # The client and the logger have a connection each.
+        # The client and the logger each have a connection.
         requests = []
         for _ in range(2):
             connection = daemon.greet()

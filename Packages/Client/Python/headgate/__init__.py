@@ -5,15 +5,15 @@
 
 All calls of a client share one connection, made when it is first needed and again whenever it is lost. Every event gets
 an id before it is sent, and is sent under this id until it is acknowledged: a restart of the daemon loses none and
-doubles none (Behaviour Q7). A call waits 10 s for a daemon that was never there, and without an end for one that went away,
-unless the options or a `deadline` say otherwise. What waiting cannot cure (a socket that the user must not reach, a path
-that is too long) is an error at once.
+stores none twice (Behaviour Q7). A call waits 10 s for the first connection, and without an end after a lost one, unless the
+options or a `deadline` say otherwise. An error that waiting does not cure (no permission for the socket, a path that is too
+long) is raised at once.
 
-A client may be used by any number of threads. Deadlines are seconds; what ends in `_ms` goes to the daemon as it is. In a
-process that is forked off, a client begins with a connection of its own: what was under way, and what was served, stays
-with the parent. A program that ends without closing its client waits a moment for what it tracked, and logs what it left.
+A client may be used by any number of threads. Deadlines are seconds; a member whose name ends in `_ms` goes to the daemon
+unchanged. In a forked process a client makes a connection of its own: unanswered calls and services stay with the parent.
+A program that ends without closing its client waits a short time for its events, and logs the number of those that are left.
 
-`headgate.aio` has the same for asyncio, and `headgate.logs` a handler for logging.
+`headgate.aio` is the client for asyncio, and `headgate.logs` has a handler for logging.
 """
 
 from __future__ import annotations
@@ -61,17 +61,17 @@ Answer = TypeVar("Answer")
 
 _log = logging.getLogger("headgate")
 
-# MARK: What callers see
+# MARK: The public interface
 
 
 class HeadgateError(Exception):
     """The error of a call.
 
-    `code` is JSON-RPC's, -32000 for the daemon's own refusals, and 0 for what happened on this side. `reason` is the
-    word to go by, None for JSON-RPC's own errors: one of PROTOCOL's for a refusal, else `cannot_connect`,
+    `code` is JSON-RPC's, -32000 for the daemon's own refusals, or 0 for an error of the client. `reason` is the machine-readable
+    reason, None for JSON-RPC's own errors: the protocol's for a refusal, else `cannot_connect`,
     `disconnected`, `timed_out`, `buffer_full`, `closed`, `bad_answer` or `misuse`. `timed_out` is a call that was not answered
-    in time; `buffer_full` is one for which there was no room, so that the daemon never saw it. `path` names the wrong one of
-    the params.
+    in time; `buffer_full` is one for which there was no room, so that the daemon never saw it. `path` is the path of the
+    wrong parameter.
     """
 
     def __init__(
@@ -95,7 +95,7 @@ class HeadgateError(Exception):
 
     @staticmethod
     def read(error: Any) -> Optional[HeadgateError]:
-        """The member `error` of an answer; None if it is no error of JSON-RPC."""
+        """Reads the member `error` of an answer. Returns None if it is no JSON-RPC error."""
         if not isinstance(error, dict) or type(error.get("code")) is not int or not isinstance(error.get("message"), str):
             return None
         data = error.get("data")
@@ -113,10 +113,10 @@ class Refused(Exception):
 
 @dataclass(frozen=True)
 class Options:
-    """The options of a client. Times are seconds; None is without an end."""
+    """The options of a client. Times are seconds; None is no limit."""
 
     connect_timeout: Optional[float] = 10.0
-    """The longest wait of a call for the first connection. One attempt is always made, and 0 makes no other. A daemon that is
+    """The longest wait of a call for the first connection. One attempt is always made; 0 allows no other. A daemon that is
     found stopping counts as a lost connection."""
     reconnect_timeout: Optional[float] = None
     """The longest wait of calls after a lost connection; 0 does not wait."""
@@ -170,7 +170,7 @@ class Receipt:
 
 @dataclass(frozen=True)
 class ManyReceipt:
-    """Several events are stored together."""
+    """The receipt of events that are stored together."""
 
     ids: List[str]
     first_seq: Optional[int]
@@ -191,14 +191,14 @@ class _FlushName(TypedDict):
 
 
 class Flush(_FlushName, total=False):
-    """A flush; how it ended only if it was waited for."""
+    """The result of a flush. Its end is there only if the call waited for it."""
 
     ended: str
     dispatchers: Dict[str, FlushPart]
 
 
 class Barrier(TypedDict, total=False):
-    """One of `barrier.list`."""
+    """A barrier, as `barrier.list` returns it."""
 
     id: str
     kind: str
@@ -213,7 +213,7 @@ class Barrier(TypedDict, total=False):
 
 
 class Dispatcher(TypedDict, total=False):
-    """One of `dispatcher.list`."""
+    """A dispatcher, as `dispatcher.list` returns it."""
 
     id: str
     kind: str
@@ -233,7 +233,7 @@ class Dispatcher(TypedDict, total=False):
 
 
 class DeadLetter(TypedDict, total=False):
-    """One of `dead_letters.list`."""
+    """A dead letter, as `dead_letters.list` returns it."""
 
     letter: Any
     dispatcher: str
@@ -247,14 +247,14 @@ class DeadLetter(TypedDict, total=False):
 
 
 class DeadLetters(TypedDict, total=False):
-    """A page of dead letters; `next` is where the next one begins (`after`)."""
+    """A page of dead letters. `next` is the argument `after` for the next page."""
 
     dead_letters: List[DeadLetter]
     next: Any
 
 
 class QueuedEvents(TypedDict, total=False):
-    """A page of pending events; `next` is where the next one begins (`after`)."""
+    """A page of pending events. `next` is the argument `after` for the next page."""
 
     events: List[JSONObject]
     next: Optional[int]
@@ -262,7 +262,7 @@ class QueuedEvents(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class Batch:
-    """Events that a worker is to deliver."""
+    """A batch of events that a worker delivers."""
 
     dispatcher: str
     batch: str
@@ -272,7 +272,7 @@ class Batch:
 
 @dataclass(frozen=True)
 class Activation:
-    """A board that is to be run."""
+    """An activation of a board, which its handler runs."""
 
     board: str
     activation: str
@@ -283,9 +283,9 @@ class Activation:
 
 @dataclass(frozen=True)
 class News:
-    """An item of a watch. `began`: the present state follows as changes, and replaces what was known before.
+    """An item of a watch. `began`: the present state follows as changes, and replaces the state known before.
     `changed`: the params of the notification are in `change`. `interrupted`: the connection is gone, for the reason in
-    `error`; the next one is looked for, on which the watch begins again."""
+    `error`; the watch begins again on the next one."""
 
     kind: str
     change: JSONObject = field(default_factory=dict)
@@ -322,13 +322,13 @@ _id_lock = threading.RLock()
 
 
 def new_id() -> str:
-    """A UUIDv7 (RFC 9562), greater than all that this process has made before."""
+    """Returns a UUIDv7 (RFC 9562) that is greater than all earlier ones of this process."""
     global _last_id
     with _id_lock:
         while True:
             before = _last_id
             moment, low = max(time.time_ns() // 1_000_000, before[0]), secrets.randbits(73)
-            # The 74 bits behind the time count on within one millisecond; their first is kept free for that.
+            # Within one millisecond the 74 bits after the time count on. A new id has 0 in the first of them, to prevent an overflow.
             if moment == before[0]:
                 low = before[1] + 1 + secrets.randbits(32)
             if _last_id is before:  # otherwise a signal's handler made one meanwhile
@@ -362,7 +362,7 @@ class _Call:
         self.line = b""
         self.written = False
         self.future: Future[JSONObject] = Future()
-        # So that it cannot be cancelled: a written call cannot be taken back.
+        # Keeps the future from being cancelled: a written call cannot be withdrawn.
         self.future.set_running_or_notify_cancel()
 
     standing = False
@@ -373,7 +373,7 @@ class _Call:
         """The number of events that the call tracks."""
         return 1 if self.method == "track" else len(self.params["events"]) if self.method == "track_many" else 0
 
-    # True if the call is about something that the present connection has. On another one it would mean something else.
+    # True if the call is valid on the present connection only.
     bound = False
 
     def encode(self) -> None:
@@ -382,7 +382,7 @@ class _Call:
 
 
 class _Standing(_Call):
-    """A call that is made again on each connection, since what it asks for lasts as long as a connection."""
+    """A call that is repeated on each connection, because its effect lasts as long as a connection."""
 
     standing = True
 
@@ -395,15 +395,15 @@ class _Standing(_Call):
         on_late: Optional[Callable[[JSONObject], None]] = None, leave: Optional[Tuple[str, JSONObject]] = None,
         on_give_up: Optional[Callable[[], None]] = None,
     ) -> None:  # fmt: skip
-        # on_late: ends at the daemon what is granted then.
+        # on_late is called with a grant that comes after the call was cancelled, and ends it at the daemon.
         super().__init__(method, params, True, deadline, on_grant, on_late)
         # The call's name in log lines.
         self.about = about or method
-        # The call that ends it at the daemon, if it is known before the grant.
+        # The method and params that end the call's effect at the daemon, if known before the grant.
         self.leave = leave
-        # Ends it at the daemon if one call cannot.
+        # A function that ends the call's effect at the daemon if one call cannot.
         self.on_give_up = on_give_up
-        # Calls that go out in one piece with it; their answers are ignored.
+        # Calls that are written in one piece with this one; their answers are ignored.
         self.further = further
         self.on_interrupt = on_interrupt
         self.on_end = on_end
@@ -414,14 +414,14 @@ class _Standing(_Call):
         self.was_written = False
 
     def outlasts(self, error: HeadgateError) -> bool:
-        """Returns true if it is requested again after this refusal. A call that was granted before is: the daemon may not have noticed
-        yet that the connection before is gone, or a dispatcher may not be there yet."""
+        """Returns true if the call is repeated after this refusal. A call that was granted before is: the daemon may not have noticed
+        yet that the earlier connection is gone, or a dispatcher may not exist yet."""
         return self.was_granted
 
 
 class _Ending(_Standing):
-    """Takes away a barrier that stays when its connection is gone. On another one it is taken over first, since only its owner
-    may: as one that holds nothing, and goes with that connection."""
+    """Removes a barrier that outlives its connection. Only its owner may remove a barrier, so another connection first takes it
+    over, as one that blocks nothing and ends with that connection."""
 
     def __init__(self, id: str, is_held: Callable[[], bool], on_grant: Callable[[], None]) -> None:
         super().__init__(
@@ -430,7 +430,7 @@ class _Ending(_Standing):
         )  # fmt: skip
         self._is_held = is_held
         self._conflicts = 0
-        self.was_written = True  # as what it ends was
+        self.was_written = True  # because the registration that it ends was written
 
     def outlasts(self, error: HeadgateError) -> bool:
         """Returns true for the first conflicts only: another client may have taken the barrier over."""
@@ -449,14 +449,14 @@ _MARKED = re.compile(f'"{_MARK}(\\d+)"')
 
 
 def _line(message: Any) -> bytes:
-    """A message as it is written. Half a surrogate pair goes out as the escape that JSON has for it."""
+    """Returns the line of a message. A lone surrogate is written as its JSON escape."""
     numbers: List[str] = []
 
     def plain(value: Any) -> Any:
         if isinstance(value, decimal.Decimal):
             if not value.is_finite():
                 raise ValueError(f"JSON has no number for {value}")
-            # With all its digits, which no other type keeps: it takes the mark's place below.
+            # Keeps all digits of the number, as no JSON type does: it replaces the mark below.
             numbers.append(str(value))
             return f"{_MARK}{len(numbers) - 1}"
         return _plain(value)
@@ -479,16 +479,16 @@ def _plain(value: Any) -> Any:
 
 
 def _parse(text: str) -> Any:
-    """A message as it was read."""
+    """Returns the message of a line."""
     try:
         return json.loads(text)
     except ValueError:
-        # An integer of more digits than Python makes one of.
+        # The line has an integer with more digits than Python converts.
         return json.loads(text, parse_int=_whole_number)
 
 
 def _as_it_is(params: JSONObject) -> JSONObject:
-    """A copy of params that are written again on later connections, whatever the program makes of its own."""
+    """Returns a copy of params for later connections, so that the program's changes do not matter."""
     copy: JSONObject = _parse(_line(params).decode())
     return copy
 
@@ -517,7 +517,7 @@ def _is_deeper(line: bytes, limit: int) -> bool:
 
 
 def _moment(deadline: Optional[float]) -> Optional[float]:
-    """When a deadline in so many seconds is over."""
+    """Returns the moment of a deadline in seconds from now."""
     if deadline is None:
         return None
     if deadline != deadline:
@@ -525,7 +525,7 @@ def _moment(deadline: Optional[float]) -> Optional[float]:
     return time.monotonic() + float(deadline)
 
 
-# Longer waits are made of several: neither the kernel nor the locks take any number.
+# A longer wait consists of several waits: the kernel and the locks do not accept every number.
 _LONGEST_WAIT = 3600.0
 
 
@@ -539,7 +539,7 @@ class _Limits:
         self.depth = _whole(limits.get("max_depth"), 64)
 
     def fault(self, line: bytes) -> Optional[HeadgateError]:
-        """Why the daemon would not take a line. Looks at the text alone: the program may have changed since what it gave."""
+        """Returns why a line is beyond the limits, or None. Checks the line alone: the program may have changed its params since."""
         if len(line) - 1 > self.line_bytes:
             text = f"the message is longer than the {self.line_bytes} bytes that the daemon accepts"
             return HeadgateError(-32000, text, "line_too_long")
@@ -565,12 +565,12 @@ _REPEATABLE = frozenset(
 class _Connection:
     """Decides when to connect, what to write, what to write again, and which outcome each call has.
 
-    One thread does all input and output; it may be asked from any thread. Nothing that may be repeated is lost with a
-    connection: it is written again on the next one, in the same order and under the same ids.
+    One thread does all input and output; any thread may make calls. A repeatable call is not lost with a connection: it is
+    written again on the next one, in the same order and under the same id.
     """
 
-    # idle: not connected, and nothing to send. greeting: the answer to `hello` is waited for. open: calls are written as
-    # they come. draining: the daemon is about to close; what is written is still answered, nothing more is written.
+    # idle: not connected, and nothing to send. greeting: the client waits for the answer to `hello`. open: calls are written as
+    # they come. draining: the daemon is about to close; written calls are still answered, and no more are written.
     # waiting: for the next attempt to connect. closed: for good.
 
     LONGEST_ANSWER = 256 << 20
@@ -592,7 +592,7 @@ class _Connection:
         self._postponed: List[Tuple[float, int]] = []
         self._held_bytes = 0
         self._unanswered, self._unanswered_bytes = 0, 0
-        # A signal's handler may make a call in the middle of another: each number is taken in one step.
+        # A signal handler may make a call in the middle of another, so each number is taken in one atomic step.
         self._numbers = itertools.count(1)
         self._limits = _Limits({})
         self._failures, self._was_connected = 0, False
@@ -610,17 +610,17 @@ class _Connection:
         self._listeners: List[Callable[[], None]] = []
         # Cancelled calls by number, with the functions that get their late results on this connection.
         self._late: Dict[int, Callable[[JSONObject], None]] = {}
-        # The number of the daemon's requests on this connection that are not answered.
+        # The number of unanswered requests of the daemon on this connection.
         self._owed = 0
         # The number of times that the limits were learned again since a call was last answered.
         self._relearned = 0
         self._state = "idle"
         self._has_warned = False
-        # No more is taken from the daemon: the client is being closed, or the program ends.
+        # True if the client handles no more requests of the daemon: it is being closed, or the program ends.
         self.is_leaving = False
         # True if the client object is gone: no call can follow, and the thread ends when all calls are answered.
         self.is_orphan = False
-        # The client, where it serves something: it lives on although the program keeps nothing of it.
+        # The client, if it serves something: the reference keeps it alive when the program drops its own.
         self.owner: Optional[Client] = None
         # True if the connection logs the number of events that are left at the end.
         self.tells_what_is_left = True
@@ -633,7 +633,7 @@ class _Connection:
         self._wake()
 
     def _start(self) -> None:
-        """Starts the thread when there is something to do: before that there is nothing that a fork could break."""
+        """Starts the thread at the first call: a fork before that has nothing to break."""
         if self._thread is not None:
             return
         ends: Tuple[socket.socket, ...] = ()
@@ -648,12 +648,12 @@ class _Connection:
                 end.close()
             raise self._cannot_connect(str(error)) from error
         _wait_at_the_end_of_a_job()
-        # The thread waits for the lock, and has done nothing yet.
+        # The thread waits for the lock, so this comes before its first step.
         self._thread, self._wake_out, self._is_woken = thread, ends[1], False
         self._wake_in = ends[0]
 
     def begin_anew(self) -> None:
-        """In a process that was forked off: neither the thread nor the connection is this process's."""
+        """Resets the connection in a forked process, to which neither the thread nor the socket belongs."""
         self.lock = threading.Condition(threading.RLock())
         self.is_leaving = False
         self._disconnect()
@@ -704,25 +704,25 @@ class _Connection:
         self._wait_at_the_end(call)
 
     def begin_if_room(self, call: _Call) -> None:
-        """Makes a call if there is room for it; never waits."""
+        """Makes a call, or raises `buffer_full` if there is no room. Never waits."""
         self._check_room()
         self._prepare(call)
         with self.lock:
-            self._check_room()  # others may have taken it meanwhile
+            self._check_room()  # other threads may have taken the room meanwhile
             self._insert(call)
         self._wait_at_the_end(call)
 
     def _prepare(self, call: _Call) -> None:
-        """Encodes a call without the lock: data may have methods of the program's own, and those may use the client."""
+        """Encodes a call without the lock: data may have methods of the program, which may use the client."""
         call.number = next(self._numbers)
         call.encode()
 
     def _insert(self, call: _Call) -> None:
-        """Puts a prepared call among the others. With the lock."""
+        """Adds a prepared call to the table and the queue. The caller holds the lock."""
         if self._phase == "closed":
             raise HeadgateError.local("closed", "the client is closed")
         self._start()
-        size = len(call.line)  # before the sum is read: a signal's handler may make a call meanwhile
+        size = len(call.line)  # read before the sum, because a signal handler may make a call meanwhile
         self._calls[call.number] = call
         self._held_bytes += size
         self._waiting.append(call.number)
@@ -746,12 +746,12 @@ class _Connection:
         return HeadgateError.local("buffer_full", text)
 
     def when_changed(self, listener: Callable[[], None]) -> None:
-        """Calls once, when the next call has ended or the client is closed; with the lock, so it must not wait."""
+        """Has a function called once, with the lock, when the next call has ended or the client is closed. It must not wait."""
         with self.lock:
             self._listeners.append(listener)
 
     def forget(self, listener: Callable[[], None]) -> None:
-        """Does not call what has not been called yet."""
+        """Cancels such a function, unless it has been called."""
         with self.lock:
             if listener in self._listeners:
                 self._listeners.remove(listener)
@@ -777,7 +777,7 @@ class _Connection:
             self.lock.wait(left)
 
     def settle_at_the_end(self, began: float) -> None:
-        """Waits at the end of the program, whose waits began at that time, and logs the number of events that are left."""
+        """Waits at the end of the program, and logs the number of events that are left. Its clients wait from one moment on."""
         within = self.options.close_timeout
         left = None if within is None else max(0.0, began + within - time.monotonic())
         self.tell_what_is_left(self.settle(left))
@@ -799,14 +799,14 @@ class _Connection:
         return bool(self._output) and self._phase in ("open", "draining")
 
     def abandon(self, call: _Call) -> None:
-        """Cancels a call. What it was granted, or may still be granted, is ended at the daemon."""
+        """Cancels a call. A grant, also one that may still come, is ended at the daemon."""
         with self.lock:
             self._give_up(call)
             self._remove(call)
             self._wake()
 
     def withdraw(self, call: _Standing) -> str:
-        """No longer requests it, and fails the call that waits for it. Returns `granted` if it was granted on the present
+        """No longer requests a standing call, and fails it if it is unanswered. Returns `granted` if it was granted on the present
         connection, `asked` if it was requested there, and `nothing` otherwise."""
         with self.lock:
             held = "granted" if call.granted else "asked" if call.written else "nothing"
@@ -818,7 +818,7 @@ class _Connection:
             return held
 
     def _give_up(self, call: _Call) -> None:
-        """Ends a cancelled call at the daemon: at once, and so before later requests, since the daemon handles one after the other."""
+        """Ends a cancelled call at the daemon: at once, before later requests, because the daemon handles requests in order."""
         self._note_late(call)
         if not isinstance(call, _Standing) or not (call.written or call.granted):
             return
@@ -831,7 +831,7 @@ class _Connection:
             self.begin(back)
 
     def _note_late(self, call: _Call) -> None:
-        """Notes a cancelled call: what the daemon may still grant is given back, or noted."""
+        """Keeps a cancelled call, if it was written: its late grant is ended at the daemon, or passed to `on_late`."""
         if call.on_late is not None and call.written:
             self._late[call.number] = call.on_late
 
@@ -844,12 +844,12 @@ class _Connection:
                 self._wake()
 
     def is_present(self) -> Callable[[], bool]:
-        """Tells later whether the connection is still the one that it is now."""
+        """Returns a function that returns true as long as the present connection lasts."""
         generation = self._generation
         return lambda: self._generation == generation and self._socket is not None
 
     def owe(self, id: Any) -> _Reply:
-        """Notes that the daemon asked something; returns the reply to give. Called with the lock."""
+        """Notes a request of the daemon, and returns the reply to it. The caller holds the lock."""
         self._owed += 1
         return _Reply(self, self._generation, id)
 
@@ -858,7 +858,7 @@ class _Connection:
         return generation == self._generation and self._phase in ("open", "draining")
 
     def answer(self, generation: int, line: Optional[bytes]) -> None:
-        """Writes an answer to what the daemon asked, if it is still the connection on which it did; None: there will be none."""
+        """Writes the answer to a request of the daemon, unless its connection is gone. A line of None gives no answer."""
         with self.lock:
             if not self.is_current(generation):
                 return
@@ -867,12 +867,12 @@ class _Connection:
                 self._output += line
             if self.is_leaving:
                 self._notify()
-            # Written by the connection's thread, also if it is this one.
+            # The connection's thread writes it, even if this is that thread.
             self._wake()
 
     def answer_line(self, message: JSONObject) -> bytes:
-        """An answer as the daemon takes it: in place of one that it would not take goes an error, and a long error is cut. Takes no
-        lock: an output may have methods of the program's own, and those may use the client."""
+        """Returns the line of an answer. An error replaces an answer beyond the daemon's limits, and a long error is cut. Takes no
+        lock: an output may have methods of the program, which may use the client."""
         try:
             line = _line(message)
             fault = self._limits.fault(line)
@@ -897,7 +897,7 @@ class _Connection:
         return line
 
     def close(self, own: int = 0) -> None:
-        """Closes the connection, after what was tracked is acknowledged, or `close_timeout` is over."""
+        """Closes the connection when all events are acknowledged, or after `close_timeout`."""
         with self.lock:
             left = 0 if self._phase == "closed" else self.settle(self.options.close_timeout, own)
             if self._phase != "closed":
@@ -923,7 +923,7 @@ class _Connection:
     def _wake(self) -> None:
         if self._wake_out is not None and not self._is_woken and not self.is_own_thread():
             self._is_woken = True
-            with contextlib.suppress(OSError):  # full is woken too
+            with contextlib.suppress(OSError):  # a full buffer wakes the thread, too
                 self._wake_out.send(b"w")
 
     # MARK: The thread
@@ -969,7 +969,7 @@ class _Connection:
         return True
 
     def _broke(self, error: BaseException) -> None:
-        """Fails all calls, since the thread ends by a fault of the client itself. The next call starts another thread."""
+        """Fails all calls when the thread ends by a fault of the client. The next call starts another thread."""
         _log.error("the client's thread failed", exc_info=error)
         failure = HeadgateError.local("disconnected", f"the client failed: {type(error).__name__}: {_text_of(error)}")
         with self.lock:
@@ -987,7 +987,7 @@ class _Connection:
             self._notify()
 
     def _tell(self) -> bool:
-        """Gives callers the outcomes of their calls, outside the lock: they may call again in turn."""
+        """Reports the outcomes of calls to their callers, without the lock: callbacks may make further calls."""
         has_told = bool(self._told)
         while self._told:
             try:
@@ -1018,7 +1018,7 @@ class _Connection:
             except BlockingIOError:
                 return
             except OSError:
-                return  # reading finds out, after what the daemon has still said
+                return  # reading notices the failure, after the daemon's last messages
             del self._output[:sent]
             if self.is_leaving and not self._output:
                 self._notify()
@@ -1045,7 +1045,7 @@ class _Connection:
             if connection is self._socket and line.strip(b" \t\r"):
                 self._take_line(line)
 
-    # MARK: What comes from the daemon
+    # MARK: Messages of the daemon
 
     def _take_line(self, line: bytes) -> None:
         try:
@@ -1058,7 +1058,7 @@ class _Connection:
             self._take(one)
 
     def _got_too_deep(self, line: bytes) -> None:
-        """Answers or fails only what a message is about that Python cannot read."""
+        """Handles a line that Python cannot decode: answers or fails only the request or call that it names."""
         begin = _BEGINNING.match(line)
         text = "it is nested deeper than Python can read"
         if begin is None or self._phase not in ("open", "draining"):
@@ -1152,7 +1152,7 @@ class _Connection:
             self._socket = _connected(self.path)
         except (OSError, ValueError) as error:
             failure = self._cannot_connect(_cause(error))
-            # A daemon that was there will be again: it may be about to set the rights of its socket.
+            # A daemon that was connected once comes back: it may be about to set the mode of its socket.
             if _is_permanent(error) and not self._was_connected:
                 return self._give_up_connecting(failure)
             return self._could_not_connect(failure)
@@ -1193,7 +1193,7 @@ class _Connection:
         if self._phase != "greeting":
             return
         self._limits = _Limits(result if isinstance(result, dict) else {})
-        # The first connection has been made in time; later ones are another matter.
+        # The connect timeout counts for the first connection only.
         if not self._was_connected:
             self._patience = None
         self._was_connected, self._last_failure, self._phase = True, None, "open"
@@ -1218,7 +1218,7 @@ class _Connection:
             self._phase = "draining"
 
     def _found_stopping(self, cause: str) -> None:
-        """A daemon that stops was there: what waits for it waits as if it had been lost, for it may be restarting."""
+        """Notes that a daemon is stopping. Calls wait as after a lost connection, because the daemon may be restarting."""
         if not self._was_connected:
             self._patience = None
         self._was_connected = True
@@ -1230,8 +1230,8 @@ class _Connection:
         self._lose(HeadgateError.local("disconnected", "the connection was lost before the answer came"))
 
     def _got_nonsense(self, text: str) -> None:
-        """It cannot be told which call it is about, so all that are written end with it: to repeat them might bring the
-        same for ever."""
+        """Handles a malformed message. The client cannot tell which call it is about, so all written calls fail: repeating
+        them might cause it again, without end."""
         error = HeadgateError.local("bad_answer", f"malformed answer from the daemon: {text}")
         if self._phase == "greeting":
             return self._could_not_connect(error)
@@ -1243,14 +1243,14 @@ class _Connection:
     def _got_anonymous_error(self, error: HeadgateError) -> None:
         if self._phase == "greeting":
             return self._greeting_refused(error)
-        # Perhaps the limits are lower than they were when the connection began: the next greeting tells them.
+        # The limits may be lower than when the connection began: the next greeting has the new ones.
         if error.reason in ("line_too_long", "limit") and self._relearned < self.MOST_RELEARNED:
             self._relearned += 1
             return self._lose(HeadgateError.local("disconnected", f"the daemon's limits have changed: {error.message}"))
         self._got_nonsense(error.message)
 
     def _lose(self, error: HeadgateError) -> None:
-        """The connection is gone: takes back what can be written again, in its order."""
+        """Handles a lost connection: puts repeatable calls back into the queue in their order, and fails the others."""
         self._disconnect()
         self._last_failure = error
         self._set_state("disconnected", error)
@@ -1290,7 +1290,7 @@ class _Connection:
             return self._give_up_connecting(
                 self._last_failure or HeadgateError.local("disconnected", "there is no connection")
             )
-        # In the upper half of the wait, at random: clients that lost the daemon together do not reconnect together.
+        # A random time between half and all of the longest wait: clients that lost the daemon together do not reconnect together.
         longest = min(self.options.backoff_cap, self.options.backoff_base * 2.0 ** min(self._failures - 1, 32))
         self._until, self._phase = min(now + longest * random.uniform(0.5, 1.0), self._patience), "waiting"
 
@@ -1323,7 +1323,7 @@ class _Connection:
             self._could_not_connect(self._cannot_connect("connected, but the daemon does not answer"))
 
     def _proceed(self) -> None:
-        """Writes what there is room for, or ends a connection on which nothing more is to come."""
+        """Writes calls to the output while it has room, or ends a connection that has nothing left to write or answer."""
         if self._phase == "draining" and not self._unanswered and not self._owed:
             self._write()
             if self._output:
@@ -1343,7 +1343,7 @@ class _Connection:
     def _write_call(self, call: _Call) -> None:
         if call.standing:
             self._held_bytes -= len(call.line)
-            call.encode()  # what it asks for may have changed meanwhile
+            call.encode()  # its params may have changed since the last connection
             self._held_bytes += len(call.line)
         fault = self._limits.fault(call.line)
         if fault is not None:
@@ -1366,7 +1366,7 @@ class _Connection:
             self._unanswered_bytes -= len(call.line)
 
     def _remove(self, call: _Call) -> bool:
-        """Returns true if it was there."""
+        """Removes a call from the table. Returns false if it is not in the table."""
         if self._calls.pop(call.number, None) is None:
             return False
         self._unmark(call)
@@ -1386,7 +1386,7 @@ class _Connection:
             if call.was_granted:
                 return
         if isinstance(outcome, HeadgateError):
-            error = outcome  # each caller gets one of its own: a traceback is written into it
+            error = outcome  # each caller gets a copy, because Python writes a traceback into it
             self._told.append(lambda: future.set_exception(_copy(error)))
         else:
             result = outcome
@@ -1397,14 +1397,14 @@ class _Connection:
             self._finish(call, error)
 
 
-# The beginning of the daemon's requests and answers.
+# Matches the beginning of the daemon's requests and answers.
 _BEGINNING = re.compile(
     rb'\s*\{"jsonrpc":"2\.0","id":(?P<id>"(?:[^"\\]|\\.)*"|(?P<number>\d{1,15})),(?P<method>"method":)?'
 )
 
 
 class _Reply:
-    """The answer to something that the daemon asked, which is given once."""
+    """The reply to a request of the daemon, which is given once."""
 
     def __init__(self, connection: _Connection, generation: int, id: Any) -> None:
         self._connection, self._generation, self._id = connection, generation, id
@@ -1412,7 +1412,7 @@ class _Reply:
 
     @property
     def is_wanted(self) -> bool:
-        """Returns false if the connection is gone, and the daemon asks somebody again, or if the client is leaving."""
+        """Returns false if the connection is gone, so that the daemon asks a client again, or if the client is leaving."""
         with self._connection.lock:
             return self._connection.is_current(self._generation) and not self._connection.is_leaving
 
@@ -1439,7 +1439,7 @@ def _at_exit() -> None:
     _exit_began = time.monotonic()
     for connection in list(_connections):
         if not connection.is_closed:
-            connection.settle_at_the_end(_exit_began)  # the times of all begin together
+            connection.settle_at_the_end(_exit_began)  # one time for all clients
 
 
 atexit.register(_at_exit)
@@ -1447,7 +1447,7 @@ _finalized_in = 0
 
 
 def _wait_at_the_end_of_a_job() -> None:
-    """Does so at the end of a process of `multiprocessing`, too, which runs its own finalizers and no others."""
+    """Registers `_at_exit` for the end of a `multiprocessing` process, too, which runs only its own finalizers."""
     global _finalized_in
     module = sys.modules.get("multiprocessing.process")
     if module is not None and _finalized_in != os.getpid() and module.parent_process() is not None:
@@ -1472,7 +1472,7 @@ def _after_fork_in_parent() -> None:
 def _after_fork_in_child() -> None:
     global _last_id, _exit_began
     _exit_began = None
-    _last_id = (0, 0)  # counting on from the parent's last one might give the ids that it gives
+    _last_id = (0, 0)  # counting on from the parent's last id might repeat the parent's ids
     _id_lock.release()
     for connection in _forking:
         connection.begin_anew()
@@ -1526,11 +1526,11 @@ def _text_of(error: BaseException) -> str:
         return "(it has no text)"
 
 
-# MARK: What the daemon asks of a client
+# MARK: Requests of the daemon
 
 
 class _Staff:
-    """Threads that run a handler, apart from the client's own: a handler may take long, and may call the client."""
+    """The threads that run a handler. They are not the client's thread, because a handler may take long and may call the client."""
 
     def __init__(self, count: int, name: str) -> None:
         self._jobs: queue.SimpleQueue[Optional[Callable[[], None]]] = queue.SimpleQueue()
@@ -1571,19 +1571,19 @@ class _Served:
         return self.standing.leave
 
     def take(self, params: JSONObject, reply: _Reply) -> None:
-        """Handles what the daemon asks. On the connection's thread, with its lock."""
+        """Handles a request of the daemon. Runs on the connection's thread, with its lock."""
         raise NotImplementedError
 
     def choose(self, params: JSONObject, reply: _Reply) -> None:
-        """Chooses the barrier of an activation, likewise."""
+        """Handles a request for the barrier of an activation. Runs on the connection's thread, with its lock."""
         raise NotImplementedError
 
     def dismiss(self) -> None:
-        """Nothing more will come."""
+        """Ends the service: no more requests follow."""
 
 
 class _Staffed(_Served):
-    """One whose handler runs on threads of its own."""
+    """A worker or board whose handler runs on threads of its own."""
 
     def __init__(
         self, standing: _Standing, handle: Callable[[JSONObject], JSONObject], threads: int, name: str,
@@ -1607,7 +1607,7 @@ class _Staffed(_Served):
         self._staff.dismiss()
 
     def _run(self, handle: Callable[[JSONObject], JSONObject], params: JSONObject, reply: _Reply) -> None:
-        # The daemon gives work of a lost connection again: the live connection's work comes first.
+        # The daemon repeats the requests of a lost connection, so they are skipped here.
         if not reply.is_wanted:
             return reply.give(None)
         _handling.count = getattr(_handling, "count", 0) + 1
@@ -1624,13 +1624,13 @@ _handling = threading.local()
 
 
 def _failure(error: BaseException) -> JSONObject:
-    """The answer of a handler that failed."""
+    """Logs the exception of a handler, and returns the answer for it."""
     _log.error("a handler failed", exc_info=error)
     return {"error": {"code": -32603, "message": f"{type(error).__name__}: {_text_of(error)}"}}
 
 
 class _OwnBarrier:
-    """A remote barrier as the daemon has granted it, to be registered so again on each connection (Behaviour B29)."""
+    """A remote barrier in its last granted state, in which it is registered again on each connection (Behaviour B29)."""
 
     def __init__(self, params: JSONObject) -> None:
         self.params = params
@@ -1647,7 +1647,7 @@ class _OwnBarrier:
         return self.params.get("on_disconnect") in (None, "unregister")
 
     def apply(self, change: JSONObject) -> None:
-        """Takes in a change as the daemon does: a new state takes back what was said before."""
+        """Applies a change as the daemon does: a new state resets what was set before."""
         if "flushable" in change:
             self.params["flushable"] = change["flushable"]
         said: JSONObject = {key: change[key] for key in ("state", "reason") if key in change}
@@ -1661,7 +1661,7 @@ class _OwnBarrier:
         self.reason = said.get("reason", self.reason)
 
     def further(self) -> List[Tuple[str, JSONObject]]:
-        """The calls that follow the registration, since that cannot say it."""
+        """Returns the calls after the registration for state that the registration cannot express."""
         barrier = {"id": self.params["id"]}
         general = [] if self.reason is None else [{**barrier, "reason": self.reason}]
         changes = general + [{**barrier, "dispatcher": name, **said} for name, said in self.exceptions.items()]
@@ -1669,8 +1669,8 @@ class _OwnBarrier:
 
 
 class Watch:
-    """The daemon's changes, as an iterator of `News`, until `close`. When the connection is lost it is made again,
-    and the watch with it. A watch whose reader falls far behind begins again."""
+    """An iterator of the daemon's changes (`News`), until `close`. The watch begins again on each new connection, and also when
+    its reader falls far behind."""
 
     LONGEST_BACKLOG = 4096
 
@@ -1694,7 +1694,7 @@ class Watch:
         return news
 
     def next(self, deadline: Optional[float] = None) -> Optional[News]:
-        """The next news; None when the watch was closed. Raises why it ended otherwise, or `timed_out`."""
+        """Returns the next item, or None if the watch was closed. Raises the reason of any other end, or `timed_out`."""
         with self._lock:
             connection = self._client._connection
             connection._wait(lambda: self._is_readable, _moment(deadline))
@@ -1743,7 +1743,7 @@ class Watch:
         self._add(News("began"))
 
     def _unwatch(self, granted: JSONObject) -> None:
-        """The next connection gives the same ids again: it is not told."""
+        """Ends the watch on the present connection only: the next connection uses the same ids again."""
         self._client._tell("unwatch", {"watch": granted.get("watch")}, bound=True)
 
     def _interrupted(self, error: HeadgateError) -> None:
@@ -1756,7 +1756,7 @@ class Watch:
         self._notify()
 
     def _notify(self) -> None:
-        """There is something to read, or nothing more will be. With the lock."""
+        """Wakes readers: there is an item, or the watch has ended. The caller holds the lock."""
         self._lock.notify_all()
 
     def _add(self, news: News) -> None:
@@ -1776,7 +1776,7 @@ class Client:
     """A client of the daemon; see the module. Failures are `HeadgateError`; arguments that are no JSON are `TypeError` or
     `ValueError`.
 
-    As a context manager it waits at the end of the block until all is answered, then closes; after an exception it
+    As a context manager it waits at the end of the block until all calls are answered, then closes. After an exception it
     closes at once, which waits no longer than `Options.close_timeout`.
     """
 
@@ -1784,7 +1784,7 @@ class Client:
         self, name: str, version: str = "", *, socket_path: Optional[str] = None, namespace: Optional[str] = None,
         options: Options = Options(),
     ) -> None:  # fmt: skip
-        """A client that connects when it is first called.
+        """Makes a client, which connects when it is first called.
 
         name, version: the program's; together they are the events' `context.client`.
         socket_path: the daemon's socket; None looks in the default places (`default_socket`).
@@ -1807,14 +1807,14 @@ class Client:
         weakref.finalize(self, self._connection.lose_client).atexit = False
 
     def _forget(self) -> None:
-        """In a process that was forked off: what is served is the parent's."""
+        """Drops watches and services in a forked process: they belong to the parent."""
         for watch in list(self._watches.values()):
             watch._end(HeadgateError.local("closed", "the watch is the parent process's"))
         self._watches, self._barriers, self._workers, self._boards, self._status = {}, {}, {}, {}, None
         self._connection.owner = None
 
     def close(self) -> None:
-        """Takes no more work, waits for what was tracked and for handlers that run, but no longer than
+        """Takes no more work, waits for tracked events and running handlers, but no longer than
         `Options.close_timeout`, and closes the connection. Other running calls, and later ones, end with `closed`."""
         self._close(getattr(_handling, "count", 0))
 
@@ -1827,7 +1827,7 @@ class Client:
         self._connection.owner = None
 
     def drain(self, deadline: Optional[float] = None) -> None:
-        """Waits until all calls are answered: what was tracked is stored then. (`flush` has the daemon send what it holds.)"""
+        """Waits until all calls are answered: all tracked events are stored then. (`flush` makes dispatchers send pending events.)"""
         self._connection.drain(deadline)
 
     def __enter__(self) -> Client:
@@ -1857,7 +1857,7 @@ class Client:
     def track_soon(self, event: Event, deadline: Optional[float] = None) -> Future[Receipt]:
         """Tracks an event without waiting for its acknowledgement, which the future gets. Events keep the order of
         these calls. Waits only while too many are unanswered (`Options.max_unanswered`); a deadline that passes meanwhile is
-        `buffer_full`. A future that nobody looks at is still an event that is stored: `drain` waits for all."""
+        `buffer_full`. An event is stored even if the program drops its future: `drain` waits for all events."""
         call, receipt = self._begun(event, deadline)
         self._connection.begin(call, wait_for_room=True)
         return receipt
@@ -1883,11 +1883,11 @@ class Client:
         return [_outcome(receipt) for receipt in [self.track_soon(event, deadline) for event in events]]
 
     def track_many(self, events: Iterable[Event], deadline: Optional[float] = None) -> ManyReceipt:
-        """Tracks events all together: all are stored, or none. They go in one message, which the daemon bounds."""
+        """Tracks events atomically: all are stored, or none. They are sent in one line, whose length the daemon limits."""
         params = {"events": [_with_id(dict(event)) for event in events]}
         return _many_receipt(self._wait_for(_Call("track_many", params, True, deadline)))
 
-    # MARK: Looking and operating
+    # MARK: Queries and operations
 
     def call(
         self, method: str, params: Optional[Mapping[str, Any]] = None, deadline: Optional[float] = None
@@ -1900,20 +1900,20 @@ class Client:
         self, dispatchers: Optional[Sequence[str]] = None, *, wait: bool = False, timeout_ms: Optional[int] = None,
         flush: Optional[str] = None, deadline: Optional[float] = None,
     ) -> Flush:  # fmt: skip
-        """Has dispatchers send what they have queued, through flushable barriers (Behaviour F1). With `wait` it tells how
-        that ended. `flush` is an id to cancel it by."""
+        """Makes dispatchers send their pending events, through flushable barriers (Behaviour F1). With `wait` the result says how
+        the flush ended. `flush` is the flush's id, for `flush_cancel`."""
         params = _given(dispatchers=dispatchers, wait=wait or None, timeout_ms=timeout_ms, flush=flush)
         return _flush(self.call("flush", params, deadline), wait)
 
     def dispatchers(self, deadline: Optional[float] = None) -> List[Dispatcher]:
-        """All dispatchers, with what they have done and what holds them."""
+        """Returns all dispatchers, with their counters and the barriers that block them."""
         found: List[Dispatcher] = _member(self.call("dispatcher.list", None, deadline), "dispatchers", list)
         return found
 
     def pause(
         self, dispatcher: str, reason: Optional[str] = None, flushable: bool = False, deadline: Optional[float] = None
     ) -> None:
-        """Closes the way to a dispatcher by its ManualBarrier, which survives a restart (Behaviour B23)."""
+        """Pauses a dispatcher by its ManualBarrier. It stays paused across restarts (Behaviour B23)."""
         self.call("dispatcher.pause", _given(id=dispatcher, reason=reason, flushable=flushable or None), deadline)
 
     def resume(self, dispatcher: str, deadline: Optional[float] = None) -> None:
@@ -1923,13 +1923,13 @@ class Client:
         self, dispatcher: str, limit: Optional[int] = None, after: Optional[int] = None,
         deadline: Optional[float] = None,
     ) -> QueuedEvents:  # fmt: skip
-        """The next events of a dispatcher's queue, behind a sequence number if one is given."""
+        """Returns the next pending events of a dispatcher, after a sequence number if one is given."""
         result = self.call("queue.peek", _given(dispatcher=dispatcher, limit=limit, after=after), deadline)
         page: QueuedEvents = _page(result, "events")
         return page
 
     def purge(self, dispatcher: str, before_seq: Optional[int] = None, deadline: Optional[float] = None) -> int:
-        """Empties a dispatcher's queue, up to a sequence number. Returns the number of events."""
+        """Drops a dispatcher's pending events, up to a sequence number if one is given. Returns their number."""
         params = _given(dispatcher=dispatcher, before_seq=before_seq)
         return int(_member(self.call("queue.purge", params, deadline), "purged", int))
 
@@ -1937,7 +1937,7 @@ class Client:
         self, dispatcher: Optional[str] = None, limit: Optional[int] = None, after: Any = None,
         deadline: Optional[float] = None,
     ) -> DeadLetters:  # fmt: skip
-        """A page of the dead letters (Behaviour D10)."""
+        """Returns a page of dead letters (Behaviour D10)."""
         result = self.call("dead_letters.list", _given(dispatcher=dispatcher, limit=limit, after=after), deadline)
         page: DeadLetters = _page(result, "dead_letters")
         return page
@@ -1946,7 +1946,7 @@ class Client:
         self, dispatcher: Optional[str] = None, letters: Optional[Sequence[Any]] = None,
         deadline: Optional[float] = None,
     ) -> int:  # fmt: skip
-        """Queues dead letters again under their ids. Returns their number."""
+        """Resends dead letters under their ids. Returns their number."""
         params = _given(dispatcher=dispatcher, letters=letters)
         return int(_member(self.call("dead_letters.requeue", params, deadline), "count", int))
 
@@ -2048,7 +2048,7 @@ class Client:
     # end of what Tools/protocol has written
 
     def watch(self, topics: Optional[Sequence[str]] = None, deadline: Optional[float] = None) -> Watch:
-        """Watches what happens in the daemon; None is all there is. Returns when the watch has begun."""
+        """Watches changes in the daemon; None is all topics. Returns when the watch has begun."""
         watch = Watch(self, _given(topics=topics))
         watch._standing.deadline = _moment(deadline)
         self._connection.owner = self
@@ -2061,7 +2061,7 @@ class Client:
         self._wait_for(self._announcement(status, deadline))
 
     def _announcement(self, status: str, deadline: Optional[float]) -> _Call:
-        """The call that announces a status. What was announced before stays until this is granted."""
+        """Returns the call that announces a status. The previous status stays until the daemon grants this one."""
         params = {"status": status}
         if status == "exiting":
             return _Call(
@@ -2087,7 +2087,7 @@ class Client:
     # MARK: Barriers
 
     def barriers(self, deadline: Optional[float] = None) -> List[Barrier]:
-        """All barriers, with what they hold and why (Behaviour B10)."""
+        """Returns all barriers, with the dispatchers that they block and the reason (Behaviour B10)."""
         found: List[Barrier] = _member(self.call("barrier.list", None, deadline), "barriers", list)
         return found
 
@@ -2095,13 +2095,12 @@ class Client:
         self, id: str, state: str, *, scopes: Union[str, Sequence[str], None] = None, flushable: Optional[bool] = None,
         on_disconnect: Optional[str] = None, deadline: Optional[float] = None,
     ) -> None:  # fmt: skip
-        """Registers a barrier of this client's (Behaviour B29). It is registered again on each connection, as it was set
-        last."""
+        """Registers a barrier of this client (Behaviour B29). It is registered again on each connection, in its last state."""
         params = _given(id=id, state=state, scopes=scopes, flushable=flushable, on_disconnect=on_disconnect)
         self._wait_for(self._registration(params, deadline))
 
     def _registration(self, params: JSONObject, deadline: Optional[float]) -> _Standing:
-        """The call that registers a barrier. One that the daemon has under this id stays what it is until this is granted."""
+        """Returns the call that registers a barrier. An earlier registration of this id stays until the daemon grants this one."""
         params = _as_it_is(params)
         barrier = _OwnBarrier(params)
         barrier.standing = _Standing(
@@ -2119,14 +2118,14 @@ class Client:
         return barrier.standing
 
     def _swap(self, barrier: _OwnBarrier) -> None:
-        """The daemon granted the barrier: the client forgets what was registered under its id before."""
+        """Handles the grant of a barrier: forgets the earlier registration of its id."""
         earlier = self._barriers.get(barrier.params["id"])
         if earlier is not None and earlier is not barrier:
             self._connection.withdraw(earlier.standing)
         self._barriers[barrier.params["id"]] = barrier
 
     def _give_back(self, barrier: _OwnBarrier) -> None:
-        """Gives back a registration that its caller no longer waits for: the daemon gets what was registered before."""
+        """Withdraws a cancelled registration: the client restores the earlier one at the daemon."""
         id = barrier.params["id"]
         current = self._barriers.get(id)
         if current is not None and current is not barrier:
@@ -2140,12 +2139,12 @@ class Client:
         self, id: str, state: Optional[str] = None, *, flushable: Optional[bool] = None,
         dispatcher: Optional[str] = None, reason: Optional[str] = None, deadline: Optional[float] = None,
     ) -> None:  # fmt: skip
-        """Changes a barrier of this client's, for all its scopes or for one dispatcher."""
+        """Changes a barrier of this client, for all its scopes or for one dispatcher."""
         change = _given(id=id, state=state, flushable=flushable, dispatcher=dispatcher, reason=reason)
         self._wait_for(self._change(change, deadline))
 
     def _change(self, change: JSONObject, deadline: Optional[float]) -> _Call:
-        """The call that sets a barrier. The change counts once it is granted, also if its caller no longer waits."""
+        """Returns the call that sets a barrier. The change takes effect when it is granted, even if its caller no longer waits."""
 
         def apply(_: JSONObject) -> None:
             barrier = self._barriers.get(change["id"])
@@ -2158,8 +2157,8 @@ class Client:
             return _Call("barrier.set", change, is_own, deadline, on_grant=apply, on_late=apply)
 
     def unregister_barrier(self, id: str, force: bool = False, deadline: Optional[float] = None) -> None:
-        """Removes a barrier; with `force` that of another owner as well. One that stays when its connection is gone is
-        removed as soon as there is a connection again, also behind the deadline."""
+        """Removes a barrier; with `force` that of another owner as well. A barrier that outlives its connection is
+        removed as soon as there is a connection again, even after the deadline."""
         held, ending = self._let_go(id)
         if ending is None:
             return self._leave("barrier.unregister", _given(id=id, force=force or None), held, deadline)
@@ -2174,7 +2173,7 @@ class Client:
                 raise
 
     def _let_go(self, id: str) -> Tuple[str, Optional[_Ending]]:
-        """No longer registers a barrier. Returns its state at the daemon, and the call that removes one that stays."""
+        """No longer registers a barrier. Returns its state at the daemon, and the call that removes one that outlives its connection."""
         with self._connection.lock:
             barrier = self._barriers.get(id)
             if barrier is None:
@@ -2189,7 +2188,7 @@ class Client:
     def _begin_ending(self, id: str, barrier: _OwnBarrier, held: str) -> _Ending:
         is_held = (lambda: False) if held == "nothing" else self._connection.is_present()
         ending = _Ending(id, is_held, on_grant=lambda: self._end(barrier))
-        # If only this client cancelled it, the next call that removes the barrier does the same again.
+        # If only this client cancelled the removal, the next call that removes the barrier does it again.
         ending.on_end = lambda error: self._drop(barrier) if error.code else None
         barrier.standing = ending
         self._connection.begin(ending)
@@ -2216,14 +2215,14 @@ class Client:
         self._serve(self._workers, dispatcher, served)
 
     def unsubscribe(self, dispatcher: str, deadline: Optional[float] = None) -> None:
-        """Takes no more batches; returns when the present ones are answered."""
+        """Takes no more batches. Returns when the present ones are answered."""
         self._stop_serving(self._workers, dispatcher, deadline)
 
     def serve_board(
         self, board: str, run: Run, *, barrier: Union[Mapping[str, Any], Choose, None] = None,
         bypass_gateway: bool = False, threads: int = 1, deadline: Optional[float] = None,
     ) -> None:  # fmt: skip
-        """Serves a board (Behaviour A1), up to `threads` activations at once. A function as its barrier chooses one for each
+        """Serves a board (Behaviour A1), up to `threads` activations at once. If `barrier` is a function, it chooses the barrier of each
         activation."""
         choose = barrier if callable(barrier) else None
         params = _given(board=board, barrier="ask" if choose else barrier, bypass_gateway=bypass_gateway or None)
@@ -2238,7 +2237,7 @@ class Client:
         self, board: str, input: Any = None, *, mainboard: Optional[str] = None, timeout_ms: Optional[int] = None,
         wait_ms: Optional[int] = None, deadline: Optional[float] = None,
     ) -> JSONObject:  # fmt: skip
-        """Activates a board, and gives its `done` and `output`. A barrier that refuses it is the error `cancelled`."""
+        """Activates a board, and returns its `done` and `output`. Raises `cancelled` if a barrier refuses the activation."""
         params = _given(board=board, input=input, mainboard=mainboard, timeout_ms=timeout_ms, wait_ms=wait_ms)
         return self.call("board.activate", params, deadline)
 
@@ -2251,7 +2250,7 @@ class Client:
             raise
 
     def _enter(self, table: Dict[str, _Served], name: str, served: _Served) -> Callable[[], None]:
-        """From now on it is served, until what is given is called, or the daemon refuses it."""
+        """Adds a worker or board. Returns a function that removes it. A refusal of the daemon removes it, too."""
 
         def end(_: HeadgateError) -> None:
             if table.get(name) is served:
@@ -2282,7 +2281,7 @@ class Client:
             self._part(table, name, served)
 
     def _retire(self, table: Dict[str, _Served], name: str) -> Tuple[_Served, str]:
-        """No longer requests it, and still handles what runs. Returns it, and its state at the daemon."""
+        """No longer requests a worker or board, whose running handlers still finish. Returns it, and its state at the daemon."""
         with self._connection.lock:
             served = table.get(name)
             if served is None or served.is_retired:
@@ -2297,7 +2296,7 @@ class Client:
         served.dismiss()
 
     def _take_request(self, reply: _Reply, method: str, params: Any) -> None:
-        """The daemon asks something. On the connection's thread, with its lock."""
+        """Handles a request or notification of the daemon. Runs on the connection's thread, with its lock."""
         boards = (self._boards, "board")
         table = {"dispatch": (self._workers, "dispatcher"), "board.run": boards, "board.barrier": boards}.get(method)
         refusal: JSONObject
@@ -2324,7 +2323,7 @@ class Client:
         try:
             self._connection.begin(call)
         except BaseException as error:
-            if isinstance(call, _Standing):  # as if it had been refused
+            if isinstance(call, _Standing):  # handled as a refusal
                 call.on_end(error if isinstance(error, HeadgateError) else HeadgateError.local("misuse", str(error)))
             raise
         if self._connection.is_own_thread():
@@ -2344,7 +2343,7 @@ class Client:
             self._connection.begin(call)
 
     def _leave(self, method: str, params: JSONObject, held: str, deadline: Optional[float]) -> None:
-        """Gives back what the daemon has, or is about to grant: it does one after the other."""
+        """Ends a service that the daemon has granted, or is about to grant: it handles requests in order."""
         call = _leaving(method, params, held, deadline)
         if call is None:
             return
@@ -2356,22 +2355,22 @@ class Client:
 
 
 def _leaving(method: str, params: JSONObject, held: str, deadline: Optional[float]) -> Optional[_Call]:
-    """The call that ends it at the daemon; None if there is nothing to end. What ended with its connection is not ended on another."""
+    """Returns the call that ends a service at the daemon, or None: a service that ended with its connection needs none."""
     call = _Call(method, params, False, deadline)
     call.bound = held != "another's"
     return None if held == "nothing" else call
 
 
 def _is_left(held: str, error: HeadgateError) -> bool:
-    """Returns true if the daemon does not have it, although it did not say so: the connection is gone, and what was granted on it, or
-    it was only asked for, and refused like this."""
+    """Returns true if the error means that the daemon does not have the service: the connection on which it was granted is gone, or
+    the request itself was refused with this error."""
     if held == "another's":
         return False
     return error.reason in ("disconnected", "shutting_down") or (held == "asked" and error.code != 0)
 
 
 def _is_gone(error: HeadgateError) -> bool:
-    """Returns true if the daemon does not have a barrier that it was to remove: it says so, or had no room for it."""
+    """Returns true if the error means that the daemon does not have the barrier to be removed: it is unknown, or had no room."""
     return error.code != 0 and error.reason not in ("conflict", "unauthorized")
 
 
@@ -2390,7 +2389,7 @@ def _given(**members: Any) -> JSONObject:
 
 
 def _with_id(params: JSONObject) -> JSONObject:
-    """The params of `track`, with an id, and the time as text."""
+    """Returns the params of `track` with an id, and with the time as text."""
     moment = params.get("time")
     if isinstance(moment, datetime.datetime):
         aware = moment if moment.tzinfo is not None else moment.astimezone()

@@ -1,10 +1,10 @@
-"""The client of Headgate for asyncio: that of `headgate`, with the same promises, where whatever waits is awaited.
+"""The client of Headgate for asyncio. It makes the same promises as that of `headgate`; methods that wait are coroutines.
 
     async with headgate.aio.Client("shop", "2.1") as client:
         await client.track("signup", {"plan": "free"})
 
-A call that is cancelled is taken back if it was not written yet; if it was, it may have been done, and only its answer is
-not waited for. The connection has a thread of its own, so a loop that is busy holds up no other client. A client belongs to
+A cancelled call is not sent if it was not written yet. If it was written, it may have been done; only its answer is not waited
+for. The connection has a thread of its own, so a busy loop delays no other client. A client belongs to
 the loop on which it is first used.
 """
 
@@ -39,7 +39,7 @@ Choose = Callable[[Any], Awaitable[Optional[Mapping[str, Any]]]]
 class Client:
     """A client of the daemon, for one loop; see the module. Failures are those of `headgate.Client`.
 
-    As a context manager it waits at the end of the block until all is answered, then closes; after an exception it
+    As a context manager it waits at the end of the block until all calls are answered, then closes. After an exception it
     closes at once, which waits no longer than `Options.close_timeout`.
     """
 
@@ -47,7 +47,7 @@ class Client:
         self, name: str, version: str = "", *, socket_path: Optional[str] = None, namespace: Optional[str] = None,
         options: Options = Options(),
     ) -> None:  # fmt: skip
-        """A client that connects when it is first called; see `headgate.Client`."""
+        """Makes a client, which connects when it is first called; see `headgate.Client`."""
         self._core = headgate.Client(name, version, socket_path=socket_path, namespace=namespace, options=options)
         self._connection = self._core._connection
         self._line: Deque[asyncio.Future[None]] = collections.deque()
@@ -57,7 +57,7 @@ class Client:
         return self._core.socket_path
 
     async def close(self) -> None:
-        """Takes no more work, waits for what was tracked and for handlers that run, but no longer than
+        """Takes no more work, waits for tracked events and running handlers, but no longer than
         `Options.close_timeout`, and closes the connection. Other running calls, and later ones, end with `closed`; handlers
         that still run are cancelled."""
         served = [*self._core._workers.values(), *self._core._boards.values()]
@@ -66,7 +66,7 @@ class Client:
         await asyncio.get_running_loop().run_in_executor(None, self._core._close, own)
 
     async def drain(self, deadline: Optional[float] = None) -> None:
-        """Waits until all calls are answered: what was tracked is stored then. (`flush` has the daemon send what it holds.)"""
+        """Waits until all calls are answered: all tracked events are stored then. (`flush` makes dispatchers send pending events.)"""
         await self._until(lambda: self._connection.is_drained, headgate._moment(deadline))
 
     async def __aenter__(self) -> Client:
@@ -96,14 +96,14 @@ class Client:
 
     async def track_soon(self, event: Event, deadline: Optional[float] = None) -> asyncio.Future[Receipt]:
         """Tracks an event without waiting for its acknowledgement, which the future gets. Events keep the order of these
-        calls. Waits only while too many are unanswered; a deadline that passes meanwhile is `buffer_full`. A future that is
-        cancelled takes its event back, if it was not written yet."""
+        calls. Waits only while too many are unanswered; a deadline that passes meanwhile is `buffer_full`. The event of a
+        cancelled future is not sent, if it was not written yet."""
         call = headgate._Call("track", headgate._with_id(dict(event)), True, deadline)
         return self._receipt(call, await self._begin_in_turn(call))
 
     def try_track(self, event: Event, deadline: Optional[float] = None) -> asyncio.Future[Receipt]:
-        """Tracks an event as `track_soon` does, but never waits: raises `buffer_full` while there is no room, or others wait
-        for it."""
+        """Tracks an event as `track_soon` does, but never waits: raises `buffer_full` while there is no room, or other calls
+        wait for room."""
         call = headgate._Call("track", headgate._with_id(dict(event)), True, deadline)
         answer = _listen(call)
         if self._line:
@@ -137,12 +137,12 @@ class Client:
             raise
 
     async def track_many(self, events: Iterable[Event], deadline: Optional[float] = None) -> ManyReceipt:
-        """Tracks events all together: all are stored, or none. They go in one message, which the daemon bounds."""
+        """Tracks events atomically: all are stored, or none. They are sent in one line, whose length the daemon limits."""
         params = {"events": [headgate._with_id(dict(event)) for event in events]}
         call = headgate._Call("track_many", params, True, deadline)
         return headgate._many_receipt(await self._answer(call, await self._begin_in_turn(call)))
 
-    # MARK: Looking and operating
+    # MARK: Queries and operations
 
     async def call(
         self, method: str, params: Optional[Mapping[str, Any]] = None, deadline: Optional[float] = None
@@ -155,13 +155,13 @@ class Client:
         self, dispatchers: Optional[Sequence[str]] = None, *, wait: bool = False, timeout_ms: Optional[int] = None,
         flush: Optional[str] = None, deadline: Optional[float] = None,
     ) -> Flush:  # fmt: skip
-        """Has dispatchers send what they have queued, through flushable barriers (Behaviour F1). With `wait` it tells how
-        that ended. `flush` is an id to cancel it by."""
+        """Makes dispatchers send their pending events, through flushable barriers (Behaviour F1). With `wait` the result says how
+        the flush ended. `flush` is the flush's id, for `flush_cancel`."""
         params = headgate._given(dispatchers=dispatchers, wait=wait or None, timeout_ms=timeout_ms, flush=flush)
         return headgate._flush(await self.call("flush", params, deadline), wait)
 
     async def dispatchers(self, deadline: Optional[float] = None) -> List[Dispatcher]:
-        """All dispatchers, with what they have done and what holds them."""
+        """Returns all dispatchers, with their counters and the barriers that block them."""
         result = await self.call("dispatcher.list", None, deadline)
         found: List[Dispatcher] = headgate._member(result, "dispatchers", list)
         return found
@@ -169,25 +169,25 @@ class Client:
     async def pause(
         self, dispatcher: str, reason: Optional[str] = None, flushable: bool = False, deadline: Optional[float] = None
     ) -> None:
-        """Closes the way to a dispatcher by its ManualBarrier, which survives a restart (Behaviour B23)."""
+        """Pauses a dispatcher by its ManualBarrier. It stays paused across restarts (Behaviour B23)."""
         params = headgate._given(id=dispatcher, reason=reason, flushable=flushable or None)
         await self.call("dispatcher.pause", params, deadline)
 
     async def resume(self, dispatcher: str, deadline: Optional[float] = None) -> None:
-        """Opens it again."""
+        """Resumes a paused dispatcher."""
         await self.call("dispatcher.resume", {"id": dispatcher}, deadline)
 
     async def peek(
         self, dispatcher: str, limit: Optional[int] = None, after: Optional[int] = None,
         deadline: Optional[float] = None,
     ) -> QueuedEvents:  # fmt: skip
-        """The next events of a dispatcher's queue, behind a sequence number if one is given."""
+        """Returns the next pending events of a dispatcher, after a sequence number if one is given."""
         params = headgate._given(dispatcher=dispatcher, limit=limit, after=after)
         page: QueuedEvents = headgate._page(await self.call("queue.peek", params, deadline), "events")
         return page
 
     async def purge(self, dispatcher: str, before_seq: Optional[int] = None, deadline: Optional[float] = None) -> int:
-        """Empties a dispatcher's queue, up to a sequence number. Returns the number of events."""
+        """Drops a dispatcher's pending events, up to a sequence number if one is given. Returns their number."""
         params = headgate._given(dispatcher=dispatcher, before_seq=before_seq)
         return int(headgate._member(await self.call("queue.purge", params, deadline), "purged", int))
 
@@ -195,7 +195,7 @@ class Client:
         self, dispatcher: Optional[str] = None, limit: Optional[int] = None, after: Any = None,
         deadline: Optional[float] = None,
     ) -> DeadLetters:  # fmt: skip
-        """A page of the dead letters (Behaviour D10)."""
+        """Returns a page of dead letters (Behaviour D10)."""
         params = headgate._given(dispatcher=dispatcher, limit=limit, after=after)
         page: DeadLetters = headgate._page(await self.call("dead_letters.list", params, deadline), "dead_letters")
         return page
@@ -204,7 +204,7 @@ class Client:
         self, dispatcher: Optional[str] = None, letters: Optional[Sequence[Any]] = None,
         deadline: Optional[float] = None,
     ) -> int:  # fmt: skip
-        """Queues dead letters again under their ids. Returns their number."""
+        """Resends dead letters under their ids. Returns their number."""
         params = headgate._given(dispatcher=dispatcher, letters=letters)
         return int(headgate._member(await self.call("dead_letters.requeue", params, deadline), "count", int))
 
@@ -220,7 +220,7 @@ class Client:
         self, board: str, input: Any = None, *, mainboard: Optional[str] = None, timeout_ms: Optional[int] = None,
         wait_ms: Optional[int] = None, deadline: Optional[float] = None,
     ) -> JSONObject:  # fmt: skip
-        """Activates a board, and gives its `done` and `output`. A barrier that refuses it is the error `cancelled`."""
+        """Activates a board, and returns its `done` and `output`. Raises `cancelled` if a barrier refuses the activation."""
         params = headgate._given(
             board=board, input=input, mainboard=mainboard, timeout_ms=timeout_ms, wait_ms=wait_ms
         )
@@ -318,7 +318,7 @@ class Client:
     # end of what Tools/protocol has written
 
     async def watch(self, topics: Optional[Sequence[str]] = None, deadline: Optional[float] = None) -> Watch:
-        """Watches what happens in the daemon; None is all there is. Returns when the watch has begun."""
+        """Watches changes in the daemon; None is all topics. Returns when the watch has begun."""
         watch = Watch(self._core, headgate._given(topics=topics))
         watch._inner._standing.deadline = headgate._moment(deadline)
         self._connection.owner = self._core
@@ -333,7 +333,7 @@ class Client:
     # MARK: Barriers
 
     async def barriers(self, deadline: Optional[float] = None) -> List[Barrier]:
-        """All barriers, with what they hold and why (Behaviour B10)."""
+        """Returns all barriers, with the dispatchers that they block and the reason (Behaviour B10)."""
         result = await self.call("barrier.list", None, deadline)
         found: List[Barrier] = headgate._member(result, "barriers", list)
         return found
@@ -342,8 +342,7 @@ class Client:
         self, id: str, state: str, *, scopes: Union[str, Sequence[str], None] = None, flushable: Optional[bool] = None,
         on_disconnect: Optional[str] = None, deadline: Optional[float] = None,
     ) -> None:  # fmt: skip
-        """Registers a barrier of this client's (Behaviour B29). It is registered again on each connection, as it was set
-        last."""
+        """Registers a barrier of this client (Behaviour B29). It is registered again on each connection, in its last state."""
         params = headgate._given(
             id=id, state=state, scopes=scopes, flushable=flushable, on_disconnect=on_disconnect
         )
@@ -353,13 +352,13 @@ class Client:
         self, id: str, state: Optional[str] = None, *, flushable: Optional[bool] = None,
         dispatcher: Optional[str] = None, reason: Optional[str] = None, deadline: Optional[float] = None,
     ) -> None:  # fmt: skip
-        """Changes a barrier of this client's, for all its scopes or for one dispatcher."""
+        """Changes a barrier of this client, for all its scopes or for one dispatcher."""
         change = headgate._given(id=id, state=state, flushable=flushable, dispatcher=dispatcher, reason=reason)
         await self._wait_for(self._core._change(change, deadline))
 
     async def unregister_barrier(self, id: str, force: bool = False, deadline: Optional[float] = None) -> None:
-        """Removes a barrier; with `force` that of another owner as well. One that stays when its connection is gone is
-        removed as soon as there is a connection again, also behind the deadline."""
+        """Removes a barrier; with `force` that of another owner as well. A barrier that outlives its connection is
+        removed as soon as there is a connection again, even after the deadline."""
         held, ending = self._core._let_go(id)
         if ending is None:
             return await self._leave("barrier.unregister", headgate._given(id=id, force=force or None), held, deadline)
@@ -386,15 +385,15 @@ class Client:
         await self._serve(self._core._workers, dispatcher, _Tasks(standing, handle))
 
     async def unsubscribe(self, dispatcher: str, deadline: Optional[float] = None) -> None:
-        """Takes no more batches; returns when the present ones are answered."""
+        """Takes no more batches. Returns when the present ones are answered."""
         await self._stop_serving(self._core._workers, dispatcher, deadline)
 
     async def serve_board(
         self, board: str, run: Run, *, barrier: Union[Mapping[str, Any], Choose, None] = None,
         bypass_gateway: bool = False, deadline: Optional[float] = None,
     ) -> None:  # fmt: skip
-        """Serves a board (Behaviour A1), each activation in a task of its own. A coroutine function as its barrier chooses one
-        for each activation."""
+        """Serves a board (Behaviour A1), each activation in a task of its own. If `barrier` is a coroutine function,
+        it chooses the barrier of each activation."""
         choose = barrier if callable(barrier) else None
         given = "ask" if choose else barrier
         params = headgate._given(board=board, barrier=given, bypass_gateway=bypass_gateway or None)
@@ -408,7 +407,7 @@ class Client:
         await self._serve(self._core._boards, board, _Tasks(headgate._serving(params, deadline), handle, choose))
 
     async def unserve_board(self, board: str, deadline: Optional[float] = None) -> None:
-        """Serves it no more."""
+        """Stops serving a board. Returns when the present activations are answered."""
         await self._stop_serving(self._core._boards, board, deadline)
 
     async def _serve(self, table: Dict[str, headgate._Served], name: str, served: _Tasks) -> None:
@@ -445,7 +444,7 @@ class Client:
         try:
             self._connection.begin(call)
         except BaseException as error:
-            if isinstance(call, headgate._Standing):  # as if it had been refused
+            if isinstance(call, headgate._Standing):  # handled as a refusal
                 call.on_end(error if isinstance(error, HeadgateError) else HeadgateError.local("misuse", str(error)))
             raise
         return await self._answer(call, answer)
@@ -458,7 +457,7 @@ class Client:
             raise
 
     async def _begin_in_turn(self, call: headgate._Call) -> asyncio.Future[JSONObject]:
-        """Begins a call when there is room, and all that waited for room before have begun."""
+        """Begins a call when there is room, after all calls that waited for room earlier."""
         answer = _listen(call)
         if self._line or not self._connection.has_room:
             await self._wait_in_line(call)
@@ -503,7 +502,7 @@ class Client:
 
 
 class Watch:
-    """The daemon's changes, as an asynchronous iterator of `News`, until `close`; see `headgate.Watch`."""
+    """An asynchronous iterator of the daemon's changes (`News`), until `close`; see `headgate.Watch`."""
 
     def __init__(self, core: headgate.Client, params: JSONObject) -> None:
         self._inner = _WatchOfLoop(core, params)
@@ -518,7 +517,7 @@ class Watch:
         return news
 
     async def next(self, deadline: Optional[float] = None) -> Optional[News]:
-        """The next news; None when the watch was closed. Raises why it ended otherwise, or `timed_out`."""
+        """Returns the next item, or None if the watch was closed. Raises the reason of any other end, or `timed_out`."""
         with _in_time():
             return await asyncio.wait_for(self._inner.read(), deadline)
 
@@ -586,7 +585,7 @@ class _Tasks(headgate._Served):
         _soon(self._loop, self._cancel)
 
     def spare(self, task: Optional[asyncio.Task[Any]]) -> bool:
-        """Keeps a task from being cancelled; returns true if the task is one of these."""
+        """Keeps a task from being cancelled by `close`. Returns true if the task runs a handler of this service."""
         is_own = task in self._running
         self._running.discard(task)  # type: ignore[arg-type]
         return is_own
@@ -600,7 +599,7 @@ class _Tasks(headgate._Served):
     ) -> None:
         task = self._loop.create_task(self._run(handle, params, reply))
         self._running.add(task)
-        # One that is cancelled before it has begun answers nothing itself.
+        # A task that is cancelled before it has begun does not answer by itself.
         task.add_done_callback(lambda done: self._ended(done, reply))
 
     def _ended(self, task: asyncio.Task[None], reply: headgate._Reply) -> None:
@@ -610,20 +609,20 @@ class _Tasks(headgate._Served):
     async def _run(
         self, handle: Callable[[JSONObject], Awaitable[JSONObject]], params: JSONObject, reply: headgate._Reply
     ) -> None:
-        # The daemon gives work of a lost connection again.
+        # The daemon repeats the requests of a lost connection.
         if not reply.is_wanted:
             return reply.give(None)
         try:
             reply.give({"result": await handle(params)})
         except BaseException as error:
-            # Also what would end the loop: the answer is what the program wants to hear of it.
+            # Also catches exceptions that would end the loop: the daemon gets an error as the answer.
             reply.give(headgate._failure(error))
             if isinstance(error, KeyboardInterrupt):
                 raise
 
 
 def _soon(loop: asyncio.AbstractEventLoop, act: Callable[[], object]) -> bool:
-    """Does something in a loop. From any thread; false if the loop is closed already, and does nothing more."""
+    """Calls a function in a loop, from any thread. Returns false if the loop is closed."""
     try:
         loop.call_soon_threadsafe(act)
     except RuntimeError:
@@ -637,7 +636,7 @@ def _end(future: asyncio.Future[None]) -> None:
 
 
 def _listen(call: headgate._Call) -> asyncio.Future[JSONObject]:
-    """The answer of a call, for the running loop."""
+    """Returns a future of the running loop for the answer to a call."""
     loop = asyncio.get_running_loop()
     answer: asyncio.Future[JSONObject] = loop.create_future()
     call.future.add_done_callback(lambda done: _soon(loop, lambda: _copy(done, answer)))
@@ -687,7 +686,7 @@ async def _each(events: Union[Iterable[Event], AsyncIterable[Event]]) -> AsyncIt
 
 
 def _left(moment: Optional[float]) -> Optional[float]:
-    """Returns the seconds until a moment, as a loop's timers take them."""
+    """Returns the seconds until a moment, at most those that a loop's timers accept."""
     return None if moment is None else max(0.0, min(moment - time.monotonic(), 365 * 86_400.0))
 
 

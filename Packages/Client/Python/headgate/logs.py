@@ -1,9 +1,9 @@
-"""A handler for `logging` that tracks what is logged.
+"""A handler for `logging` that tracks log records as events.
 
     logging.getLogger().addHandler(headgate.logs.Handler("shop", "2.1"))
 
-It never waits and never raises: what it cannot track it drops, counts, and tells of in an event of its own as soon as
-there is room again.
+It never waits and never raises: it drops and counts records that it cannot track, and reports them in an event of its own as
+soon as there is room again.
 """
 
 from __future__ import annotations
@@ -23,25 +23,25 @@ from headgate import HeadgateError, JSONObject, Options
 
 __all__ = ["Handler"]
 
-# The attributes that every record has. All others came by `extra`.
+# The attributes that every record has. All others come from `extra`.
 _USUAL = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
 
 _DEEPEST = 8
-# The number of records that a thread makes at once. A record that logs itself while it is shown would have no end.
+# The greatest number of nested records of a thread. A value that logs while it is formatted would otherwise never end.
 _MOST_NESTED = 4
 
 
 class Handler(logging.Handler):
     """Tracks each record as an event whose data are `level`, `logger`, `message`, `file`, `line`, `function`, `process`,
-    `thread`, with an exception `exception`, and what the program gave as `extra`. Its time is that of the record.
+    `thread`, `exception` if there is one, and the members of `extra`. Its time is that of the record.
 
     Records are dropped while there is no room (reason `buffer_full`), when the daemon refuses them or the program ends
     before they are acknowledged (the reason of the error), when they cannot be made into an event (`bad_record`), and when
     they are logged while four others of the same thread are being made (`nested`). The next event that can be tracked is
-    preceded by one named `EVENT.dropped`: `count`, `reasons` with the count of each, and `since`. What is left at the end is
-    written to standard error. Records of the logger `headgate` are left alone, for the client writes them itself.
+    preceded by one named `EVENT.dropped`: `count`, `reasons` with the count of each, and `since`. At the end, the number of
+    unreported records is written to standard error. Records of the logger `headgate` are not tracked: the client writes them.
 
-    A handler may be used by any number of threads, and in processes that are forked off.
+    A handler may be used by any number of threads, and in forked processes.
     """
 
     def __init__(
@@ -49,18 +49,18 @@ class Handler(logging.Handler):
         event: str = "log", level: int = logging.NOTSET, socket_path: Optional[str] = None,
         flush_timeout: float = 2.0, options: Options = Options(connect_timeout=None),
     ) -> None:  # fmt: skip
-        """program, version: what the events' `context.client` says.
-        client: one of the program's own, which it closes itself, in place of one for the handler.
+        """program, version: the program's name and version, the events' `context.client`.
+        client: a client of the program, which the program closes itself; by default the handler makes one.
         event: the events' name.
-        flush_timeout: how many seconds `flush` waits, which `logging` calls when the program ends.
-        options: those of the handler's client, which waits for the daemon without an end unless they say otherwise. Its
+        flush_timeout: the longest wait of `flush` in seconds; `logging` calls it when the program ends.
+        options: the options of the handler's client. By default it waits for the daemon without an end. Its
             `close_timeout` is the `flush_timeout`.
         """
         super().__init__(level)
         own = dataclasses.replace(options, close_timeout=flush_timeout)
         self._client = client or headgate.Client(program, version, socket_path=socket_path, options=own)
         if client is None:
-            self._client._connection.tells_what_is_left = False  # the handler does, with what else it dropped
+            self._client._connection.tells_what_is_left = False  # the handler logs their number, with the records that it dropped
         self._is_own = client is None
         self._event = event
         self._flush_timeout = flush_timeout
@@ -68,7 +68,7 @@ class Handler(logging.Handler):
         self._thread = threading.local()
 
     def createLock(self) -> None:
-        """It needs none: threads must not wait for each other."""
+        """Makes a lock that does nothing: threads must not wait for each other."""
         self.lock = _NoLock()  # type: ignore[assignment]
 
     @property
@@ -77,12 +77,12 @@ class Handler(logging.Handler):
         return self._dropped.all()
 
     def filter(self, record: logging.LogRecord) -> Any:
-        """Leaves out what the client itself has to say: to track it might bring more of it."""
+        """Leaves out the client's own records: tracking them might cause more of them."""
         return record.name.split(".", 1)[0] != "headgate" and super().filter(record)
 
     def emit(self, record: logging.LogRecord) -> None:
         """Tracks a record, or drops it."""
-        # A signal's handler may log while this thread is in here, and so may a value while it is shown.
+        # A signal handler may log while this thread is in here, and so may a value while it is formatted.
         level = getattr(self._thread, "level", 0)
         if level >= _MOST_NESTED:
             return self._dropped.add("nested")
@@ -95,7 +95,7 @@ class Handler(logging.Handler):
             self._thread.level = level
 
     def flush(self) -> None:
-        """Waits until all is acknowledged, but no longer than `flush_timeout`."""
+        """Waits until all records are acknowledged, but no longer than `flush_timeout`."""
         try:
             self._tell_of_dropped()
             self._client.drain(self._flush_timeout)
@@ -103,7 +103,7 @@ class Handler(logging.Handler):
             pass  # records that are not acknowledged are counted when they are dropped
 
     def close(self) -> None:
-        """Closes the client, if it is the handler's own, and tells of what has not been told yet."""
+        """Closes the client, if it is the handler's own, and writes the unreported drops to standard error."""
         super().close()
         if self._is_own:
             self._client.close()
@@ -123,7 +123,7 @@ class Handler(logging.Handler):
             return
         reasons, since = self._dropped.take()
         if not reasons:
-            return  # another thread was faster
+            return  # another thread has reported them
         data = {"count": sum(reasons.values()), "reasons": reasons, "since": _moment(since)}
         event = {"event": f"{self._event}.dropped", "data": data}
 
@@ -140,12 +140,12 @@ class Handler(logging.Handler):
         try:
             self._client._connection.begin_if_room(call)
         except HeadgateError:
-            return False  # there is no room, or it is closed
+            return False  # there is no room, or the client is closed
         return True
 
 
 class _NoLock:
-    """The lock that `logging` uses."""
+    """A lock that does nothing, for `logging`."""
 
     def acquire(self) -> None:
         pass
@@ -170,7 +170,7 @@ class _Dropped:
     """The dropped records that are not reported yet, and all dropped records, by reason."""
 
     def __init__(self) -> None:
-        # Reentrant: the handler of a signal may log while this thread is in here.
+        # Reentrant: a signal handler may log while this thread is in here.
         self._lock = threading.RLock()
         self._untold: Dict[str, int] = {}
         self._ever: Dict[str, int] = {}
@@ -193,7 +193,7 @@ class _Dropped:
             return untold, self._since
 
     def put_back(self, reasons: Dict[str, int], since: float) -> None:
-        """It could not be told."""
+        """Takes back records whose report was not stored."""
         with self._lock:
             self._since = since
             for reason, count in reasons.items():
@@ -229,12 +229,12 @@ def _data(record: logging.LogRecord) -> JSONObject:
 
 
 def _text(text: str) -> str:
-    """Without what UTF-8 cannot have."""
+    """Returns a text without characters that UTF-8 cannot encode."""
     return text.encode("utf-8", "replace").decode()
 
 
 def _plain(value: Any, depth: int = 0) -> Any:
-    """A value as JSON can have it; what it cannot is as `repr` shows it."""
+    """Returns a value that JSON can represent. Other values become their `repr`."""
     if value is None or isinstance(value, (bool, int)) or isinstance(value, float) and math.isfinite(value):
         return value
     if isinstance(value, str):

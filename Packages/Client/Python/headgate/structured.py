@@ -1,9 +1,9 @@
-"""A processor for `structlog` that tracks what is logged.
+"""A processor for `structlog` that tracks log records as events.
 
     handler = headgate.logs.Handler("shop", "2.1")
     structlog.configure(processors=[headgate.structured.Processor(handler), structlog.dev.ConsoleRenderer()])
 
-It needs nothing of `structlog` itself. It never waits and never raises: the handler drops what it cannot track, and reports that.
+It needs nothing of `structlog` itself. It never waits and never raises: the handler drops records that it cannot track, and reports them.
 """
 
 from __future__ import annotations

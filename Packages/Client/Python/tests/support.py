@@ -36,14 +36,14 @@ class DaemonTests(unittest.TestCase):
         return client
 
     def begin(self, work, method, result={}):
-        """Has the client connect for work that the daemon grants; gives the connection, and what the work gave."""
+        """Has the client connect for a call that the daemon grants. Returns the connection, and the result of the call."""
         end = self.in_background(work)
         connection = self.daemon.greet()
         connection.answer(connection.request(method), result)
         return connection, end()
 
     def answer_second_thoughts(self, begin, end_it, is_refused, go_on):
-        """The next connection is asked for something, and before it answers this is given back."""
+        """Expects a request on the next connection, and ends it before the daemon has answered."""
         connection = self.daemon.greet()
         again = connection.request(begin)
         go_on()
@@ -55,14 +55,14 @@ class DaemonTests(unittest.TestCase):
         return connection
 
     def until(self, condition):
-        """Waits for a state that is not announced."""
+        """Waits until a condition holds that no message announces."""
         end = time.monotonic() + PATIENCE
         while not condition():
             self.assertLess(time.monotonic(), end, "it never came")
             time.sleep(0.001)
 
     def in_background(self, work):
-        """Begins what waits for the daemon, which is this thread; gives how to wait for its end."""
+        """Runs a function in the background while this thread plays the daemon. Returns a function that waits for its result."""
         outcome = []
 
         def run():

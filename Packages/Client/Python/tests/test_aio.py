@@ -1,4 +1,4 @@
-"""The client for asyncio in its own process."""
+"""Tests of the client for asyncio in its own process."""
 
 import asyncio
 import gc
@@ -12,8 +12,8 @@ import headgate.aio  # noqa: E402
 
 class AioTests(DaemonTests):
     def run_client(self, work, **options):
-        """Runs a coroutine function with a client in a loop of its own, while this thread is the daemon; gives how to wait
-        for its end."""
+        """Runs a coroutine function with a client in a loop of its own, while this thread plays the daemon. Returns a function
+        that waits for its end."""
 
         async def main():
             client = headgate.aio.Client(
@@ -27,7 +27,7 @@ class AioTests(DaemonTests):
         return self.in_background(lambda: asyncio.run(main()))
 
     def test_cancelled_call_is_not_written(self):
-        """A cancelled call that is not written never goes out."""
+        """A cancelled call that is not written is never sent."""
 
         async def work(client):
             calls = [asyncio.create_task(client.track(name)) for name in ("taken back", "kept")]
@@ -43,7 +43,7 @@ class AioTests(DaemonTests):
         hello = connection.request("hello")
         connection.answer(hello, {})
         message = connection.request("track")
-        # Of what was written before it was cancelled only the answer is not waited for.
+        # A call that was written before its cancellation has been sent; only its answer is not waited for.
         if message["params"]["event"] == "taken back":
             message = connection.request("track")
         self.assertEqual(message["params"]["event"], "kept")
@@ -88,7 +88,7 @@ class AioTests(DaemonTests):
         self.assertEqual(end(), "timed_out")
 
     def test_room_in_the_order_of_the_calls(self):
-        """Callers that wait for room get it in turn, also when earlier ones are cancelled."""
+        """Callers that wait for room get it in order, even when earlier ones are cancelled."""
 
         async def work(client):
             tasks = []
@@ -148,7 +148,7 @@ class AioTests(DaemonTests):
         self.assertEqual(end(), ["closed", "closed"])
 
     def test_worker_in_tasks(self):
-        """Batches are handled at once, and may call the client."""
+        """The handlers of batches run concurrently, and may call the client."""
 
         async def work(client):
             both = asyncio.Barrier(2) if hasattr(asyncio, "Barrier") else None
@@ -264,7 +264,7 @@ class AioTests(DaemonTests):
         self.assertEqual(end(), ("buffer_full", 7))
 
     def test_subscription_that_is_cancelled(self):
-        """It is given back, and may be begun again."""
+        """A cancelled service is ended at the daemon, and may be begun again."""
         is_asked = threading.Event()
 
         async def work(client):
@@ -291,7 +291,7 @@ class AioTests(DaemonTests):
         self.assertEqual(end(), (True, "misuse"))
 
     def test_service_ended_while_it_begins_again(self):
-        """The daemon does one after the other, so it has it no more in the end."""
+        """The daemon handles requests in order, so the service has ended there."""
 
         async def run(activation):
             return None
@@ -329,7 +329,7 @@ class AioTests(DaemonTests):
         self.assertIsNone(end())
 
     def test_barrier_that_stays_is_removed_on_the_next_connection(self):
-        """Also behind the deadline."""
+        """A barrier that outlives its connection is removed even after the deadline."""
         is_gone, is_back = threading.Event(), threading.Event()
 
         async def work(client):
@@ -392,7 +392,7 @@ class AioTests(DaemonTests):
                 with self.assertRaises(headgate.HeadgateError) as caught:
                     await watch.next(deadline=0.01)
                 self.assertEqual(caught.exception.reason, "timed_out")
-            await client.ping()  # what was written before has gone out, then
+            await client.ping()  # earlier calls have been sent by then
             return heard, await watch.next()
 
         end = self.run_client(work)
@@ -404,7 +404,7 @@ class AioTests(DaemonTests):
         self.assertEqual(end(), (["began", "changed"], None))
 
     def test_watch_cancelled_before_it_began(self):
-        """It is there all the same once the daemon answers, and is ended then."""
+        """A cancelled watch begins when the daemon answers, and is ended then."""
 
         async def work(client):
             watch = asyncio.create_task(client.watch())
@@ -423,7 +423,7 @@ class AioTests(DaemonTests):
         given_up.wait(PATIENCE)
         ping = connection.request("ping")
         connection.answer(request, {"watch": "w"})
-        connection.answer(ping, {})  # the last, since the client closes then
+        connection.answer(ping, {})  # the last answer: the client closes then
         self.assertEqual(connection.request("unwatch")["params"], {"watch": "w"})
         self.assertTrue(end())
 
@@ -441,7 +441,7 @@ class AioTests(DaemonTests):
         self.assertEqual(self.run_client(work, max_unanswered=1)(), (0, 0))
 
     def test_events_left_at_the_end_are_logged_once(self):
-        """asyncio logs no traceback for each of them. It logs what the daemon refused and nobody looked at."""
+        """asyncio logs no traceback for each event that is left. It logs refusals that no code has read."""
         logged = []
 
         async def work(client):

@@ -1,4 +1,4 @@
-"""The Python client where Python, the system or the program come to their ends."""
+"""Tests of the Python client's edge cases: limits of Python and the system, signals, forks, and the end of the program."""
 
 import collections.abc
 import copy
@@ -30,7 +30,7 @@ DIGITS = "7" * 5_000
 
 
 def track_soon(path, count):
-    """The work of another process."""
+    """Tracks an event in another process."""
     client = headgate.Client("job", socket_path=path)
     for _ in range(count):
         client.track_soon({"event": "x"})
@@ -106,7 +106,7 @@ class ValueTests(DaemonTests):
         self.assertEqual(headgate._with_id({"event": "x", "time": moment})["time"], "1850-03-01T11:36:32+00:00")
 
     def test_data_that_changes_later(self):
-        """The event is what the data were at the call; nothing looks at the data after it."""
+        """The event has the data as of the call: later changes do not matter."""
         client = self.client()
 
         class Changing(dict):
@@ -211,7 +211,7 @@ class ValueTests(DaemonTests):
 
 
 class SystemTests(DaemonTests):
-    """A refusal of the system ends no thread, and no caller waits in vain."""
+    """An error of the system ends no thread, and leaves no caller waiting."""
 
     def test_no_descriptor_is_left_at_a_reconnect(self):
         client = self.client()
@@ -275,7 +275,7 @@ class SystemTests(DaemonTests):
 
 class ProgramTests(DaemonTests):
     def test_a_signal_may_log_while_an_id_is_made(self):
-        """The handler of a signal runs in the middle of whatever the thread does."""
+        """A signal handler may call the client at any point of the interrupted thread."""
         client = self.client()
         handler = headgate.logs.Handler(client=client)
         record = logging.makeLogRecord({"msg": "in the middle"})
@@ -302,7 +302,7 @@ class ProgramTests(DaemonTests):
         for method in ("fork", "spawn"):
             job = multiprocessing.get_context(method).Process(target=track_soon, args=(self.daemon.path, 50))
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # of later Pythons: that there are threads
+                warnings.simplefilter("ignore")  # newer Pythons warn of a fork with threads
                 job.start()
             connection = self.daemon.greet()
             for request in connection.requests("track", 50):
@@ -317,7 +317,7 @@ class ProgramTests(DaemonTests):
             atexit.register(lambda: [client.track_soon({{"event": "x"}}) for _ in range(20)])
             import headgate
             client = headgate.Client("end", socket_path={self.daemon.path!r})
-            client.track("first")  # Python 3.12 starts no thread any more when the program ends
+            client.track("first")  # Python 3.12 starts no threads while the program ends
         """
         folder = pathlib.Path(headgate.__file__).parents[1]
         program = subprocess.Popen([sys.executable, "-c", script], env={**os.environ, "PYTHONPATH": str(folder)})
@@ -395,7 +395,7 @@ class ProgramTests(DaemonTests):
         self.assertFalse(left.is_set())
         go_on.set()
         self.assertEqual(connection.read()["result"], {"outcomes": {"a": "dead"}})
-        connection.expect_end()  # the batch behind it is not begun: the daemon gives it to somebody else
+        connection.expect_end()  # the next batch is not begun: the daemon gives it to another worker
         self.assertIsNone(end())
 
     def test_a_handler_may_close_its_client(self):
@@ -435,7 +435,7 @@ class GivenUpTests(DaemonTests):
         return self.begin(lambda: client.register_barrier("c", "closed", **more), "barrier.register")[0]
 
     def give_up(self, client, connection, call):
-        """Begins a call, and gives it up when the daemon has it; gives the daemon's request."""
+        """Begins a call, and cancels it when the daemon has received it. Returns the request."""
         client._connection.begin(call)
         request = connection.request(call.method)
         client._connection.abandon(call)

@@ -1,4 +1,4 @@
-"""The Python client in its own process: what the drivers of Tests/Clients, which see a program only, cannot see."""
+"""Tests of the Python client in its own process. The drivers of Tests/Clients see a program from outside only."""
 
 import decimal
 import os
@@ -45,7 +45,7 @@ class ClientTests(DaemonTests):
         end = self.in_background(client.discover)
         request = connection.read()
         if request["method"] == "ping":
-            # It had been written; an answer without a waiting caller is no error.
+            # The call was written; an answer without a waiting caller is no error.
             connection.answer(request, {})
             request = connection.read()
         connection.answer(request, {})
@@ -57,7 +57,7 @@ class ClientTests(DaemonTests):
         while True:
             with self.assertRaises(headgate.HeadgateError) as caught:
                 client.ping(deadline=0.05)
-            # Until the client has tried to connect, for which a busy machine may take longer, it does not know that it cannot.
+            # The deadline may pass before the first attempt to connect, so that the reason is timed_out. A busy machine needs longer.
             if caught.exception.reason != "timed_out" or time.monotonic() > end:
                 break
         self.assertEqual((caught.exception.code, caught.exception.reason), (0, "cannot_connect"))
@@ -208,7 +208,7 @@ class ClientTests(DaemonTests):
         second.expect_silence()
 
     def test_service_ended_while_it_begins_again(self):
-        """The daemon does one after the other, so it has it no more in the end."""
+        """The daemon handles requests in order, so the service has ended there."""
         for begin, end_it in SERVICES:
             for is_refused in (False, True):
                 with self.subTest(method=begin, is_refused=is_refused):
@@ -228,13 +228,13 @@ class ClientTests(DaemonTests):
         client.close()
 
     def test_service_cancelled_at_its_deadline_is_ended(self):
-        """At once, so that it takes nothing from what is begun after it."""
+        """A cancelled service is ended at once, so that this does not affect a service that begins after it."""
         for begin, end_it in (("board.serve", "board.unserve"), ("dispatcher.subscribe", "dispatcher.unsubscribe")):
             with self.subTest(method=begin):
                 serve = SERVICES[begin, end_it][0]
                 client = self.client()
                 connection, _ = self.begin(client.ping, "ping")
-                # A deadline that was over before it was written proves nothing.
+                # A deadline that passed before the call was written proves nothing, so it is doubled.
                 deadline = 0.01
                 while not connection.has_message():
                     deadline *= 2
@@ -282,7 +282,7 @@ class ClientTests(DaemonTests):
         return client, self.begin(register, "barrier.register")[0]
 
     def test_barrier_that_stays_is_removed_on_the_next_connection(self):
-        """Also behind the deadline. It is taken over first, and holds nothing from then on."""
+        """The removal goes on after the deadline. The client first takes the barrier over, which blocks nothing from then on."""
         client, first = self.register_staying_barrier()
         self.daemon.stop_listening()
         first.close()
@@ -306,7 +306,7 @@ class ClientTests(DaemonTests):
         self.assertEqual(first.request("barrier.unregister")["params"], {"id": "b"})
         first.close()
         second = self.daemon.greet()
-        for _ in range(2):  # the daemon takes it for that of the first connection yet
+        for _ in range(2):  # the daemon still takes the barrier for that of the first connection
             second.refuse(second.request("barrier.register"), "conflict")
             second.refuse(second.request("barrier.unregister"), "conflict")
         second.answer(second.request("barrier.register"), {})
@@ -340,18 +340,18 @@ class ClientTests(DaemonTests):
 
 
     def test_fork(self):
-        """A process that is forked off has a connection and ids of its own, and leaves to its parent what is its parent's."""
+        """A forked process has a connection and ids of its own, and leaves the calls and services of its parent alone."""
         client = self.client()
         first, _ = self.begin(lambda: client.subscribe("jobs", lambda batch: None), "dispatcher.subscribe")
         pending = client.track_soon({"event": "parent's"})
         request = first.request("track")
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of later Pythons: that there are threads, which is what this is about
+            warnings.simplefilter("ignore")  # newer Pythons warn of a fork with threads, which this test checks
             child = os.fork()
         if child == 0:
             status = 1
             try:
-                client.drain(0)  # nothing is under way here
+                client.drain(0)  # the child has no unanswered calls
                 status = 0 if client.track("child's", deadline=PATIENCE).seq == 7 else 2
             finally:
                 os._exit(status)
@@ -388,7 +388,7 @@ class ClientTests(DaemonTests):
 
 class ValueTests(unittest.TestCase):
     def test_socket_place(self):
-        """As Docs/Decisions/0010 has it."""
+        """Docs/Decisions/0010 describes the search for the socket."""
         machine, own = "/run/headgate", "/b/headgate"
         for variables, folders, wanted in (
             ({"HEADGATE_SOCKET": "/a", "XDG_RUNTIME_DIR": "/b"}, [own], "/a"),

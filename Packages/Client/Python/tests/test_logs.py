@@ -1,4 +1,4 @@
-"""The handler for logging in its own process."""
+"""Tests of the handler for logging in its own process."""
 
 import contextlib
 import io
@@ -14,7 +14,7 @@ import headgate.logs  # noqa: E402
 
 
 class Awkward:
-    """A value that cannot be shown."""
+    """A value whose `str` and `repr` raise."""
 
     def __repr__(self):
         raise RuntimeError("no")
@@ -92,7 +92,7 @@ class LogTests(DaemonTests):
         told = connection.request("track")
         self.assertEqual(told["params"]["data"]["reasons"], {"queue_full": 1})
         connection.acknowledge(connection.request("track"))
-        # If the report finds no room either, the next one has it.
+        # If the report is refused, the next report includes its records.
         connection.refuse(told, "queue_full")
         handler._client.drain(PATIENCE)
         logger.info("c")
@@ -136,7 +136,7 @@ class LogTests(DaemonTests):
         self.assertEqual(params["data"]["message"], "another's")
 
     def test_logging_while_it_logs(self):
-        """As the handler of a signal may do."""
+        """A signal handler may log while the thread logs."""
         handler, logger = self.handler()
 
         class Nested:

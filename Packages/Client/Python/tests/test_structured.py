@@ -1,4 +1,4 @@
-"""The processor for structlog in its own process. It is tried with structlog itself where that is installed."""
+"""Tests of the processor for structlog in its own process. They use structlog itself where it is installed."""
 
 import contextlib
 import io

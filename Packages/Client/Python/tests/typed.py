@@ -1,4 +1,4 @@
-"""Is checked only (`mypy --strict`): what a program that has the package installed may write."""
+"""A program that is only type-checked (`mypy --strict`). It has allowed uses of the package, and uses that must be errors."""
 
 import asyncio
 import logging

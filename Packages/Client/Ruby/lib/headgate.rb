@@ -17,12 +17,12 @@ require "socket"
 module Headgate
   VERSION = "0.2.0"
 
-  # Says why a call failed.
+  # The error of a failed call.
   class Error < StandardError
-    # code: JSON-RPC's, -32000 for the daemon's own refusals, 0 for an error of the client itself.
-    # reason: the word to compare with, or nil for JSON-RPC's own errors. The daemon's (`queue_full`, `storage` …), or the client's:
+    # code: JSON-RPC's code, -32000 for the daemon's own refusals, 0 for an error of the client itself.
+    # reason: the machine-readable reason, or nil for JSON-RPC's own errors. The daemon's (`queue_full`, `storage` …), or the client's:
     #   `cannot_connect`, `disconnected`, `timed_out`, `buffer_full`, `closed`, `bad_answer`, `misuse`.
-    # path: the wrong one of the params, such as `events[1].event`, or nil.
+    # path: the path of the wrong parameter, such as `events[1].event`, or nil.
     # data: the other members of the daemon's error.
     attr_reader :code, :reason, :path, :data
 
@@ -47,9 +47,9 @@ module Headgate
     end
   end
 
-  # The receipt of an event. `seq` is the event's number among all events of the daemon, or nil if no dispatcher wants it. `duplicate`
+  # The receipt of an event. `seq` is the event's sequence number in the daemon, or nil if no dispatcher takes it. `duplicate`
   # is true if the daemon had stored this id before: by this call's first attempt, or by another event with the same id. That event
-  # may since have been delivered or purged, or have become a dead letter. `unrouted` is true if no dispatcher wants the event.
+  # may since have been delivered or purged, or have become a dead letter. `unrouted` is true if no dispatcher takes the event.
   Receipt = Struct.new(:id, :seq, :duplicate, :unrouted, keyword_init: true) do
     # Reads the result of `track`.
     def self.read(result)
@@ -73,14 +73,14 @@ module Headgate
     end
   end
 
-  # The options of a client. Times are seconds; nil is without an end.
+  # The options of a client. Times are seconds; nil is no limit.
   #
-  # connect_timeout: how long a call waits for the first connection. One attempt is always made, and 0 makes no other. A daemon that
+  # connect_timeout: the longest wait of a call for the first connection. One attempt is always made; 0 allows no other. A daemon that
   #   is found stopping counts as a lost connection.
-  # reconnect_timeout: how long a call waits for a connection that was lost. 0 does not wait.
-  # greeting_timeout: how long the daemon may take to answer `hello`.
-  # close_timeout: how long `close`, and the end of the program, wait for answers.
-  # max_unanswered, max_unanswered_bytes: how many calls may be unanswered. One call is always let through.
+  # reconnect_timeout: the longest wait of a call after a lost connection. 0 does not wait.
+  # greeting_timeout: the longest wait for the answer to `hello`.
+  # close_timeout: the longest wait of `close`, and of the end of the program, for answers.
+  # max_unanswered, max_unanswered_bytes: the greatest number and size of unanswered calls. One call is always let through.
   # backoff_base, backoff_cap: the first and the longest wait between two attempts to connect.
   # on_state: called with "connected", "disconnected" (and the error) or "closed", by a thread of its own.
   # log: called with each warning, as text. Nil writes it to standard error.
@@ -109,7 +109,7 @@ module Headgate
   # Returns a UUIDv7 (RFC 9562) that is greater than all that this process has made before.
   def self.new_id = Ids.next
 
-  # Makes ids of time and chance. Within a millisecond the next id counts on from the last.
+  # Makes ids from the time and random bits. Within a millisecond the next id is the last one plus one.
   module Ids
     @lock = Mutex.new
     @last = 0
@@ -123,7 +123,7 @@ module Headgate
       [text[0, 8], text[8, 4], text[12, 4], text[16, 4], text[20, 12]].join("-")
     end
 
-    # Returns true at the first id of a process: a forked child must not go on where its siblings do.
+    # Returns true at the first id of a process: a forked child must not count on from the parent's id, as its siblings might.
     def self.begins_anew?
       is_other = @process != Process.pid
       @process = Process.pid
@@ -132,17 +132,17 @@ module Headgate
     private_class_method :begins_anew?
   end
 
-  # Values as JSON can have them, and how deep they are nested.
+  # Converts values to JSON, and measures how deep they are nested.
   module Plain
-    # Deeper values are refused, so that a value that contains itself has an end.
+    # The greatest depth. Deeper values are refused, and so is a value that contains itself.
     DEEPEST = 500
 
-    # A number as it stands in JSON.
+    # A number as JSON text.
     Digits = Struct.new(:text) do
       def to_json(*) = text
     end
 
-    # Returns the line of a message, and how deep it is nested.
+    # Returns the line of a message, and its nesting depth.
     def self.line(message)
       deepest = [0]
       text = JSON.generate(of(message, 1, deepest), max_nesting: 0)
@@ -202,7 +202,7 @@ module Headgate
     ESCAPE = /\\(?:u[dD][89abAB]\h\h\\u[dD][c-fC-F]\h\h|u\h{4}|.)/
     HALF = /\A\\u[dD][89a-fA-F]\h\h\z/
 
-    # Returns JSON in which each half of a surrogate pair is U+FFFD: Ruby's parser refuses some of them.
+    # Returns JSON in which each lone surrogate is U+FFFD: Ruby's parser refuses some of them.
     def self.without_halves(text)
       return text unless text.match?(/\\u[dD][89a-fA-F]/)
 
@@ -227,7 +227,7 @@ module Headgate
     attr_accessor :written, :result, :error, :condition, :is_done, :when_done
 
     # is_repeatable: true if the call may be written again after a connection broke under it.
-    # is_soon: true for an event whose caller need not wait.
+    # is_soon: true for an event whose caller does not wait for the acknowledgement.
     def initialize(method, params, is_repeatable, is_soon: false)
       @method = method
       @is_repeatable = is_repeatable
@@ -274,7 +274,7 @@ module Headgate
       now + seconds
     end
 
-    # Returns the seconds until a moment, as the system takes them; nil is without an end.
+    # Returns the seconds until a moment, at most a day; nil if the moment never comes.
     def self.until(moment) = moment == NEVER ? nil : (moment - now).clamp(0, 86_400)
   end
 
@@ -292,7 +292,7 @@ module Headgate
 
     def self.text_of(error)
       error.message.to_s
-    rescue Exception # a class of the program's own may have any `message`
+    rescue Exception # a class of the program may raise anything in `message`
       error.class.to_s
     end
     private_class_method :text_of
@@ -376,12 +376,12 @@ module Headgate
   # Decides when to connect, what to write, what to write again, and which outcome each call has.
   #
   # A repeatable call is not lost with a connection: it is written again on the next one, in the same order and under the same id.
-  # One thread connects, reads and writes; all state is held by one lock.
+  # One thread connects, reads and writes; one lock guards all state.
   class Connection
     LONGEST_ANSWER = 256 << 20
-    # The seconds that a connection that ends waits for a daemon that does not read.
+    # The seconds that an ending connection waits for a daemon that does not read.
     LAST_WRITE = 1
-    # The bytes that are handed to the socket before more calls count as written.
+    # The bytes of output from which on no more calls are written.
     MOST_OUTPUT = 256 << 10
     PERMANENT = [
       Errno::EACCES, Errno::EPERM, Errno::EINVAL, Errno::ENAMETOOLONG, Errno::ENOTDIR, Errno::ELOOP, Errno::EPROTOTYPE,
@@ -411,7 +411,7 @@ module Headgate
 
     # MARK: From any thread
 
-    # Adds a call when there is room, or raises `buffer_full` at the moment.
+    # Adds a call as soon as there is room. Raises `buffer_full` if there is none until the moment.
     def begin(call, moment)
       synchronized do
         until room? || over?
@@ -424,7 +424,7 @@ module Headgate
       end
     end
 
-    # Waits until a call is answered. Cancels it at the moment, and when the thread is interrupted.
+    # Waits until a call is answered. Cancels the call at the moment, or when the thread is interrupted.
     def wait(call, moment)
       synchronized do
         until call.is_done
@@ -474,14 +474,14 @@ module Headgate
     end
 
     # Waits at the end of the program, at most until the moment. Returns the number of events that are not acknowledged. Events that are
-    # tracked later still go.
+    # tracked later are still sent.
     def settle(moment)
       drained?(moment)
       @hooks.wait([Clock.until(moment) || LAST_WRITE, 0.02].max)
       synchronized { take_lost }
     end
 
-    # Closes the child's copies of what belongs to the parent process. Nothing is written.
+    # Closes a forked child's copies of the parent's descriptors. Nothing is written.
     def leave_to_parent
       [@link, @wake_out, @wake_in].each { |one| one&.close }
     end
@@ -549,7 +549,7 @@ module Headgate
       wake
     end
 
-    # Returns the error of a call whose time is over.
+    # Returns the error of a call whose timeout has passed.
     def late
       failure = connected? ? nil : @last_failure
       failure ? failure.dup : Error.local("timed_out", "no answer came in time")
@@ -557,7 +557,7 @@ module Headgate
 
     def connected? = @phase == :open || @phase == :draining
 
-    # Returns a text, with the reason why there is no connection if there is none.
+    # Returns a text, followed by the reason if there is no connection.
     def because(text) = connected? || @last_failure.nil? ? text : "#{text}: #{@last_failure.message}"
 
     # MARK: Reports to the program
@@ -590,7 +590,7 @@ module Headgate
         nil while turn
       end
       is_over = true
-    rescue Exception => e # whatever it is
+    rescue Exception => e # any error fails the calls
       failure = "#{e.class}: #{e.message}"
       retry
     ensure
@@ -598,7 +598,7 @@ module Headgate
       synchronized { start_thread("a callback ended its thread") } if !is_over && Thread.main.alive?
     end
 
-    # Fails all calls.
+    # Fails all calls, after the thread ended by a fault.
     def broke(failure)
       synchronized do
         forget_link
@@ -684,7 +684,7 @@ module Headgate
     def could_not_connect(error, is_fault = false)
       forget_link
       missing(error)
-      # A client that was connected once waits: while a daemon starts again its folder may be shut for a moment.
+      # A client that was connected once waits: while a daemon restarts, its folder may be inaccessible for a moment.
       is_fault && !@was_connected ? give_up(error) : retry_later(error)
     end
 
@@ -695,7 +695,7 @@ module Headgate
       fail_all(error)
     end
 
-    # Returns how many events are not acknowledged: those that still wait, and those that were dropped since it was called last.
+    # Returns the number of unacknowledged events: pending ones, and those dropped since the last call.
     def take_lost
       lost = @given_up + @calls.each_value.count(&:soon?)
       @given_up = 0
@@ -726,18 +726,18 @@ module Headgate
       @is_ending = @is_relearning = false
     end
 
-    # The connection is gone: takes back the calls that can be written again, in their order.
+    # Handles a lost connection: puts repeatable calls back into the queue in their order, and fails the others.
     def lose(error, is_nonsense)
       forget_link
       @last_failure = error
       set_state("disconnected", error)
-      # The client cannot tell which call nonsense is about. To repeat the written ones might bring the same without an end.
+      # The client cannot tell which call a malformed message is about. Repeating the written calls might cause it again, without end.
       @calls.values.each { |call| call.written && (is_nonsense || !call.repeatable?) ? finish(call, nil, error) : unmark(call) }
       @queue = @calls.values
       retry_later(error)
     end
 
-    # Writes the calls that wait, or ends a link on which nothing more is to come.
+    # Writes queued calls, or ends a connection that has nothing left to write or answer.
     def proceed
       end_link if @phase == :draining && !@is_ending && (@unanswered.zero? || @is_relearning)
       return unless @phase == :open
@@ -756,7 +756,7 @@ module Headgate
       @output << call.line
     end
 
-    # Closes the link once all is written that is owed.
+    # Closes the connection once all output is written.
     def end_link
       @is_ending = true
       @until = Clock.now + LAST_WRITE
@@ -780,7 +780,7 @@ module Headgate
       @until = Clock.now if @output.empty? && (@is_ending || @phase == :closed)
       proceed
     rescue SystemCallError
-      @output = "".b # reading finds out, after what the daemon has still said
+      @output = "".b # reading notices the failure, after the daemon's last messages
     end
 
     def read
@@ -818,7 +818,7 @@ module Headgate
       end
     end
 
-    # MARK: What comes from the daemon
+    # MARK: Messages of the daemon
 
     def take_line(line)
       is_json, message = Plain.read(line)
@@ -868,7 +868,7 @@ module Headgate
       line, depth = limits.values_at("max_line_bytes", "max_depth")
       @longest_line = line.is_a?(Integer) ? line : 1_048_576
       @deepest = depth.is_a?(Integer) ? depth : 64
-      # The first connection has been made in time; later ones are another matter.
+      # The connect timeout counts for the first connection only.
       @backoff.rest unless @was_connected
       @was_connected = true
       @last_failure = nil
@@ -886,7 +886,7 @@ module Headgate
       end
     end
 
-    # A daemon that stops was there: calls wait for it as if the connection had been lost, for it may be restarting.
+    # Notes that a daemon is stopping. Calls wait as after a lost connection, because the daemon may be restarting.
     def found_stopping(cause)
       @backoff.rest unless @was_connected
       @was_connected = true
@@ -918,7 +918,7 @@ module Headgate
       @phase == :greeting ? could_not_connect(error) : lose(error, true) unless @phase == :closed
     end
 
-    # An error that names no request: perhaps the limits have changed since the greeting. The next greeting has the new ones.
+    # Handles an error that names no request. The limits may have changed since the greeting, so the client reconnects to learn them.
     def got_anonymous_error(error)
       return greeting_refused(error) if @phase == :greeting
       return if @is_relearning
@@ -930,14 +930,14 @@ module Headgate
       @phase = :draining if @phase == :open
     end
 
-    # MARK: What becomes of calls
+    # MARK: Outcomes of calls
 
     def unmark(call)
       @unanswered -= 1 if call.written
       call.written = false
     end
 
-    # Takes a call out. Returns false if it is out already.
+    # Removes a call from the table. Returns false if it is not in the table.
     def remove(call)
       return false unless @calls.delete(call.number)
 
@@ -964,8 +964,8 @@ module Headgate
     end
   end
 
-  # A client of the daemon, for any number of threads. Methods that wait raise `Headgate::Error`. `timeout` is how many seconds a call
-  # may take in total; nil is without an end. At its end a program waits for a client that it has not closed.
+  # A client of the daemon, for any number of threads. Methods that wait raise `Headgate::Error`. `timeout` is the longest duration of
+  # a call in seconds; nil is no limit. A program that ends waits for the events of clients that it has not closed.
   class Client
     # written by Tools/protocol: repeatable
     REPEATABLE = %w[
@@ -980,9 +980,9 @@ module Headgate
 
     attr_reader :socket_path
 
-    # name, version: the program's; together they are the events' `context.client`.
-    # socket_path: the daemon's socket; nil looks in the default places (`Headgate.default_socket`).
-    # namespace: the namespace of the ids (Behaviour Q7); nil is that of the user.
+    # name, version: the program's name and version; together they are the events' `context.client`.
+    # socket_path: the path of the daemon's socket; nil is `Headgate.default_socket`.
+    # namespace: the namespace of the events' ids (Behaviour Q7); nil is that of the user.
     # options: the members of `Headgate::Options`.
     def initialize(name, version = "", socket_path: nil, namespace: nil, **options)
       @socket_path = socket_path || Headgate.default_socket
@@ -1007,7 +1007,7 @@ module Headgate
       begin_event(event, data, more, Clock.after(timeout))
     end
 
-    # The same, without ever waiting: raises `buffer_full` if there is no room. The client calls the block with nil once the event is
+    # Tracks an event without any wait: raises `buffer_full` if there is no room. The client calls the block with nil once the event is
     # acknowledged, or with the error otherwise. The block must not wait and must not call the client.
     def try_track(event, data = nil, **more, &when_done)
       begin_event(event, data, more, 0, &when_done)
@@ -1024,14 +1024,14 @@ module Headgate
       begun.map { |one| one.is_a?(Error) ? one : outcome { one.receipt(timeout: Clock.until(moment)) } }
     end
 
-    # Tracks events together: all are stored, or none. They go in one line, whose length the daemon bounds.
+    # Tracks events atomically: all are stored, or none. They are sent in one line, whose length the daemon limits.
     def track_many(events, timeout: nil)
       all = events.map { |one| one.transform_keys(&:to_sym).then { |it| event(it[:event], it[:data], it.except(:event, :data)) } }
       ManyReceipt.read(run(Call.new("track_many", {events: all}, true), timeout))
     end
 
-    # Has dispatchers send what they have stored (Behaviour F1). It does not wait for this client's events: `drain` does.
-    # dispatchers: their ids; nil is all. wait: true waits until the flush has ended. timeout_ms: when it ends at the latest; 0 is never.
+    # Makes dispatchers send their pending events (Behaviour F1). It does not wait for this client's events: `drain` does.
+    # dispatchers: their ids; nil is all. wait: true waits until the flush has ended. timeout_ms: its longest duration; 0 is no limit.
     # flush: an id for `flush.cancel`. Returns a hash; its member `ended` is `settled`, `timeout` or `cancelled`.
     def flush(dispatchers: nil, wait: nil, timeout_ms: nil, flush: nil, timeout: nil)
       params = {dispatchers: dispatchers, wait: wait, timeout_ms: timeout_ms, flush: flush}.compact
@@ -1056,14 +1056,14 @@ module Headgate
       raise Error.local("timed_out", "not all calls were answered in time") unless connection.drained?(Clock.after(timeout))
     end
 
-    # Returns how many calls are not answered.
+    # Returns the number of unanswered calls.
     def unanswered = connection.unanswered
 
     # Returns true if `try_track` would find room.
     def room? = connection.room_now?
 
     # Takes no more calls, waits until all are answered, but no longer than `timeout` (or `close_timeout`), then closes the connection.
-    # Returns how many events were not acknowledged, and logs them. Further calls do nothing.
+    # Returns the number of unacknowledged events, and logs it. Further calls do nothing.
     def close(timeout: @options.close_timeout)
       AtExit.forget(self)
       left = connection.close(Clock.after(timeout))
@@ -1083,7 +1083,7 @@ module Headgate
 
     private
 
-    # Returns the connection. A process that was forked off gets one of its own, and leaves its parent's calls to the parent.
+    # Returns the connection. A forked process gets one of its own, and leaves its parent's calls to the parent.
     def connection
       return @connection if own?
 
@@ -1139,7 +1139,7 @@ module Headgate
       @lock.synchronize { @clients.delete(client) }
     end
 
-    # A process that was forked off leaves the clients that it has not used to its parent.
+    # A forked process leaves the clients that it has not used to its parent.
     def self.run
       clients = @lock.synchronize { @clients.keys }
       clients.select(&:own?).map { |client| Thread.new { client.end_with_program } }.each(&:join)

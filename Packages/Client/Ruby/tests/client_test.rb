@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# The Ruby client in its own process: what the drivers of Tests/Clients, which see a program only, cannot see.
+# Tests of the Ruby client in its own process. The drivers of Tests/Clients see a program from outside only.
 
 require "bigdecimal"
 require "set"
@@ -10,7 +10,7 @@ class ClientTest < DaemonTest
   def test_a_call_that_is_cancelled_is_not_written
     @daemon.stop_listening
     one = client
-    reason = reason_of { one.track("late", timeout: 0.05) } # the first attempt may come later than that
+    reason = reason_of { one.track("late", timeout: 0.05) } # the timeout may pass before the first attempt
     assert_includes %w[cannot_connect timed_out], reason
     assert_equal 0, one.unanswered
     @daemon.listen
@@ -103,7 +103,7 @@ class ClientTest < DaemonTest
     assert_match(/a hook failed: as was asked/, said[1])
   end
 
-  # Ways to leave a function that `rescue` alone does not see.
+  # Ways to leave a function that `rescue` alone does not catch.
   LEAVES = {
     "no StandardError" => -> { raise NotImplementedError, "as was asked" },
     "an error without a text" => -> { raise Class.new(Exception) { def message = raise("no text") } },
@@ -203,7 +203,7 @@ class ClientTest < DaemonTest
 end
 
 class ValueTest < DaemonTest
-  # Returns the data as the daemon gets them.
+  # Tracks data, and returns them as the daemon receives them.
   def sent(data)
     one = client
     work = in_background { one.track("x", data, time: Time.at(0, 1, :millisecond)) }

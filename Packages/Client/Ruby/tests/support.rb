@@ -11,7 +11,7 @@ require "headgate/logger"
 
 PATIENCE = Float(ENV.fetch("CLIENTS_PATIENCE", 60))
 
-# One client of the fake daemon, in messages.
+# A client's connection to the fake daemon, read and written in messages.
 class Peer
   def initialize(stream)
     @stream = stream
@@ -38,7 +38,7 @@ class Peer
   def close = @stream.close
 end
 
-# A daemon that says what the test has it say.
+# A daemon whose messages the test writes.
 class FakeDaemon
   attr_reader :path
 
@@ -87,7 +87,7 @@ class DaemonTest < Minitest::Test
     @clients.last
   end
 
-  # Begins what waits for the daemon, which is this thread.
+  # Runs a block in the background while this thread plays the daemon.
   def in_background(&work)
     Thread.new(&work).tap { |thread| thread.report_on_exception = false }
   end

@@ -15,14 +15,14 @@ final class Backoff {
         this.cap = Moment.nanoseconds(cap);
     }
 
-    /** Begins to be patient for so long, unless it is so already. */
+    /** Sets the moment of the last attempt, unless it is set already. */
     void begin(Duration patience) {
         if (end == null) {
             end = Moment.after(patience);
         }
     }
 
-    /** Forgets the end: the next call that waits has all the time there is. */
+    /** Forgets the end: the next call that waits has the whole timeout. */
     void rest() {
         end = null;
     }
@@ -38,8 +38,8 @@ final class Backoff {
     }
 
     /**
-     * Returns the moment of the next attempt. It is somewhere in the upper half of the wait, so that clients that lost the daemon together do
-     * not come back together.
+     * Returns the moment of the next attempt. The wait is random, between half and all of the present wait, so that clients that lost the
+     * daemon together do not reconnect together.
      */
     Moment next() {
         double longest = Math.min(cap, base * Math.pow(2, Math.min(failures - 1, 32)));

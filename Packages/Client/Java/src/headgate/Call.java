@@ -11,7 +11,7 @@ final class Call {
     final String method;
     /** True if the call may be written again after a connection broke under it. */
     final boolean isRepeatable;
-    /** True for an event whose caller need not wait. */
+    /** True for an event whose caller does not wait for the acknowledgement. */
     final boolean isSoon;
     final int depth;
     private String body;
@@ -22,7 +22,7 @@ final class Call {
     Map<String, Object> result;
     HeadgateException error;
     Condition condition;
-    /** Called on a thread of the hooks once there is an outcome; null for a call that is waited for. */
+    /** Called on a thread of the hooks once there is an outcome; null if a caller waits for the call. */
     BiConsumer<Map<String, Object>, HeadgateException> whenDone;
 
     Call(String method, Map<String, ?> params, boolean isRepeatable, boolean isSoon) {

@@ -27,7 +27,7 @@ import java.util.stream.Stream;
  * this id until it is acknowledged: a restart of the daemon loses no event and stores none twice (Behaviour Q7).
  *
  * Methods that wait throw {@link HeadgateException}, or {@link java.util.concurrent.CancellationException} if the thread is interrupted. A null
- * timeout is without an end. At its end a program waits for a client that it has not closed.
+ * timeout never ends. A program that ends waits for the events of clients that it has not closed.
  */
 public final class Client implements AutoCloseable {
     /** The client's version, the same as the daemon's. */
@@ -44,7 +44,7 @@ public final class Client implements AutoCloseable {
     private final Thread end = new Thread(this::endWithProgram, "headgate end");
     private volatile boolean isAtEnd;
 
-    /** Makes a client with the default options. The name and the version are the program's: the events' {@code context.client}. */
+    /** Makes a client with default options. The name and the version are the program's; together they are the events' {@code context.client}. */
     public Client(String name, String version) {
         this(name, version, new Options());
     }
@@ -126,7 +126,7 @@ public final class Client implements AutoCloseable {
         return trackSoon(event, null);
     }
 
-    /** The same; the timeout is the wait for room. */
+    /** Tracks an event without waiting for its acknowledgement. The timeout is the longest wait for room. */
     public CompletableFuture<Receipt> trackSoon(Event event, Duration timeout) {
         Call call = new Call("track", event.params(), true, true);
         CompletableFuture<Receipt> future = new CompletableFuture<>();
@@ -150,7 +150,7 @@ public final class Client implements AutoCloseable {
         }
     }
 
-    /** The same, without ever waiting: throws {@code buffer_full} if there is no room. */
+    /** Tracks an event without any wait: throws {@code buffer_full} if there is no room. */
     public CompletableFuture<Receipt> tryTrack(Event event) {
         return trackSoon(event, Duration.ZERO);
     }
@@ -172,14 +172,14 @@ public final class Client implements AutoCloseable {
         return futures;
     }
 
-    /** Tracks events together: all are stored, or none. They go in one line, whose length the daemon bounds. */
+    /** Tracks events atomically: all are stored, or none. They are sent in one line, whose length the daemon limits. */
     public ManyReceipt trackMany(List<Event> events, Duration timeout) {
         Map<String, Object> params = Map.of("events", events.stream().map(Event::params).toList());
         return ManyReceipt.read(run(new Call("track_many", params, true, false), timeout));
     }
 
     /**
-     * Has dispatchers send what they have stored (Behaviour F1). It does not wait for this client's events: {@link #drain} does. The params are
+     * Makes dispatchers send their pending events (Behaviour F1). It does not wait for this client's events: {@link #drain} does. The params are
      * {@code dispatchers}, {@code wait}, {@code timeout_ms} and {@code flush}. The result's {@code ended} is {@code settled},
      * {@code timeout} or {@code cancelled}.
      */
@@ -218,7 +218,7 @@ public final class Client implements AutoCloseable {
         }
     }
 
-    /** Returns how many calls are not answered. */
+    /** Returns the number of unanswered calls. */
     public int unanswered() {
         return connection.unanswered();
     }
@@ -237,12 +237,12 @@ public final class Client implements AutoCloseable {
         close(options.closeTimeout);
     }
 
-    /** The same with another timeout. Returns how many events were not acknowledged. */
+    /** Closes the client with another timeout. Returns the number of events that were not acknowledged. */
     public int close(Duration timeout) {
         try {
             Runtime.getRuntime().removeShutdownHook(end);
         } catch (IllegalStateException error) {
-            // The program ends already.
+            // The hook cannot be removed while the program ends.
         }
         int left = connection.close(Moment.after(timeout));
         if (left > 0) {
@@ -251,7 +251,7 @@ public final class Client implements AutoCloseable {
         return left;
     }
 
-    /** Waits at the end of the program. From now on each event is waited for when it is tracked. */
+    /** Waits for all events at the end of the program. From now on each call that tracks an event waits for it. */
     private void endWithProgram() {
         isAtEnd = true;
         int left = connection.settle(Moment.after(options.closeTimeout));

@@ -30,16 +30,16 @@ import java.util.concurrent.locks.ReentrantLock;
  * Decides when to connect, what to write, what to write again, and which outcome each call has.
  *
  * A repeatable call is not lost with a connection: it is written again on the next one, in the same order and under the same id. One thread
- * connects, reads and writes; all state is held by one lock.
+ * connects, reads and writes; one lock guards all state.
  */
 final class Connection {
     private enum Phase { IDLE, WAITING, GREETING, OPEN, DRAINING, CLOSED }
 
     private static final int LONGEST_ANSWER = 256 << 20;
-    /** The wait of a connection that ends for a daemon that does not read. */
+    /** The time that an ending connection waits for a daemon that does not read. */
     private static final Duration LAST_WRITE = Duration.ofSeconds(1);
     private static final Duration MOMENT = Duration.ofMillis(20);
-    /** The bytes that are handed to the socket before more calls count as written. */
+    /** The bytes of output from which on no more calls are written. */
     private static final int MOST_OUTPUT = 256 << 10;
     private static final int LONGEST_PATH = 107;
 
@@ -84,7 +84,7 @@ final class Connection {
 
     // MARK: From any thread
 
-    /** Adds a call when there is room, or throws {@code buffer_full} at the moment. */
+    /** Adds a call as soon as there is room. Throws {@code buffer_full} if there is none until the moment. */
     void begin(Call call, Moment moment) {
         lock.lock();
         try {
@@ -100,7 +100,7 @@ final class Connection {
         }
     }
 
-    /** Waits until a call is answered. Cancels it at the moment, and when the thread is interrupted. */
+    /** Waits until a call is answered. Cancels the call at the moment, or when the thread is interrupted. */
     Map<String, Object> wait(Call call, Moment moment) {
         lock.lock();
         try {
@@ -170,7 +170,7 @@ final class Connection {
         try {
             isDrained(moment);
         } catch (CancellationException error) {
-            // The thread is wanted elsewhere: what is left is counted now.
+            // The thread was interrupted: the wait ends now.
         }
         lock.lock();
         try {
@@ -182,7 +182,7 @@ final class Connection {
         }
     }
 
-    /** Returns how many events that were tracked without waiting are not acknowledged. */
+    /** Returns the number of unacknowledged events that were tracked without waiting. */
     private int unacknowledged() {
         return (int) calls.values().stream().filter(call -> call.isSoon).count();
     }
@@ -256,7 +256,7 @@ final class Connection {
                 selector = Selector.open();
             }
             made.start();
-        } catch (IOException | OutOfMemoryError error) { // the latter where the system gives no thread
+        } catch (IOException | OutOfMemoryError error) { // OutOfMemoryError if the system has no more threads
             throw cannotConnect(error.getMessage());
         }
         thread = made;
@@ -281,13 +281,13 @@ final class Connection {
         return phase == Phase.OPEN || phase == Phase.DRAINING;
     }
 
-    /** Returns the error of a call whose time is over. */
+    /** Returns the error of a call whose timeout has passed. */
     private HeadgateException late() {
         boolean isAway = !isConnected() && lastFailure != null;
         return isAway ? lastFailure.copy() : HeadgateException.local("timed_out", "no answer came in time");
     }
 
-    /** Returns a text, with the reason why there is no connection if there is none. */
+    /** Returns a text, followed by the reason if there is no connection. */
     private String because(String text) {
         return isConnected() || lastFailure == null ? text : text + ": " + lastFailure.getMessage();
     }
@@ -317,7 +317,7 @@ final class Connection {
                 if (!turn()) {
                     return;
                 }
-            } catch (Throwable error) { // whatever it is: callers that wait must not wait without an end
+            } catch (Throwable error) { // callers must not wait without end, whatever the error
                 lock.lock();
                 try {
                     giveUp(HeadgateException.local("bad_answer", "the client failed: " + error));
@@ -480,7 +480,7 @@ final class Connection {
                 link.close();
                 selector.selectNow(); // the descriptor is freed when the key is taken out
             } catch (IOException error) {
-                // It is gone either way.
+                // The connection is closed in any case.
             }
         }
         link = null;
@@ -491,13 +491,13 @@ final class Connection {
         isRelearning = false;
     }
 
-    /** The connection is gone: takes back the calls that can be written again, in their order. */
+    /** Handles a lost connection: puts repeatable calls back into the queue in their order, and fails the others. */
     private void lose(HeadgateException error, boolean isNonsense) {
         forgetLink();
         lastFailure = error;
         setState("disconnected", error);
         for (Call call : new ArrayList<>(calls.values())) {
-            // The client cannot tell which call nonsense is about. To repeat the written ones might bring the same without an end.
+            // The client cannot tell which call a malformed message is about. Repeating the written calls might cause it again, without end.
             if (call.isWritten && (isNonsense || !call.isRepeatable)) {
                 finish(call, null, error);
             } else {
@@ -508,7 +508,7 @@ final class Connection {
         retry(error);
     }
 
-    /** Writes the calls that wait, or ends a link on which nothing more is to come. */
+    /** Writes queued calls, or ends a connection that has nothing left to write or answer. */
     private void proceed() {
         if (phase == Phase.DRAINING && !isEnding && (unanswered == 0 || isRelearning)) {
             isEnding = true;
@@ -553,7 +553,7 @@ final class Connection {
                 output.poll();
             }
         } catch (IOException error) {
-            output.clear(); // reading finds out, after what the daemon has still said
+            output.clear(); // reading notices the failure, after the daemon's last messages
             outputBytes = 0;
         }
         if (output.isEmpty() && isEnding) {
@@ -672,7 +672,7 @@ final class Connection {
         longestLine = limits.get("max_line_bytes") instanceof Long bytes ? bytes : 1_048_576;
         deepest = limits.get("max_depth") instanceof Long depth ? depth : 64;
         if (!wasConnected) {
-            backoff.rest(); // the first connection has been made in time; later ones are another matter
+            backoff.rest(); // the connect timeout counts for the first connection only
         }
         wasConnected = true;
         lastFailure = null;
@@ -691,7 +691,7 @@ final class Connection {
         }
     }
 
-    /** A daemon that stops was there: calls wait for it as if the connection had been lost, for it may be restarting. */
+    /** Notes that a daemon is stopping. Calls wait as after a lost connection, because the daemon may be restarting. */
     private void foundStopping(String cause) {
         if (!wasConnected) {
             backoff.rest();
@@ -729,7 +729,7 @@ final class Connection {
         }
     }
 
-    /** An error that names no request: perhaps the limits have changed since the greeting. The next greeting has the new ones. */
+    /** Handles an error that names no request. The limits may have changed since the greeting, so the client reconnects to learn them. */
     private void gotAnonymousError(HeadgateException error) {
         boolean isLimit = "line_too_long".equals(error.reason()) || "limit".equals(error.reason());
         if (phase == Phase.GREETING) {
@@ -750,7 +750,7 @@ final class Connection {
         call.isWritten = false;
     }
 
-    /** Takes a call out. Returns false if it is out already. */
+    /** Removes a call from the table. Returns false if it is not in the table. */
     private boolean remove(Call call) {
         if (calls.remove(call.number) == null) {
             return false;

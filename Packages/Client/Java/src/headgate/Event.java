@@ -33,7 +33,7 @@ public final class Event {
         return new Event(params);
     }
 
-    /** Sets the id that tells a repeat (Behaviour Q7). Without it the client makes a UUIDv7. */
+    /** Sets the id by which the daemon recognises a repeat (Behaviour Q7). Without it the client makes a UUIDv7. */
     public Event id(String id) {
         return with("id", id);
     }
@@ -43,17 +43,17 @@ public final class Event {
         return with("key", key);
     }
 
-    /** Sets when it happened. Without it the daemon takes the time of the receipt. */
+    /** Sets the time of the event. Without it the daemon sets the time at which it receives the event. */
     public Event time(Instant time) {
         return with("time", time);
     }
 
-    /** Sets the dispatchers to which alone it goes. Without them it goes wherever the routes lead. */
+    /** Sets the only dispatchers that get the event. Without them the event follows the routes. */
     public Event dispatchers(List<String> dispatchers) {
         return with("dispatchers", dispatchers);
     }
 
-    /** Sets the time from its receipt after which it is not worth being delivered, in whole milliseconds. */
+    /** Sets the time from its receipt after which the event expires, in whole milliseconds. */
     public Event ttl(Duration ttl) {
         return with("ttl_ms", ttl.toMillis());
     }

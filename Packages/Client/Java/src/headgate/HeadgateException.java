@@ -2,7 +2,7 @@ package headgate;
 
 import java.util.Map;
 
-/** Says why a call failed. */
+/** The error of a failed call. */
 public final class HeadgateException extends RuntimeException {
     private static final long serialVersionUID = 1L;
 
@@ -28,15 +28,15 @@ public final class HeadgateException extends RuntimeException {
     }
 
     /**
-     * Returns the word to compare with, or null for JSON-RPC's own errors. The daemon's ({@code queue_full}, {@code storage} …), or the
-     * client's: {@code cannot_connect}, {@code disconnected}, {@code timed_out}, {@code buffer_full}, {@code closed},
+     * Returns the machine-readable reason, or null for JSON-RPC's own errors. It is the daemon's ({@code queue_full}, {@code storage} …), or
+     * the client's: {@code cannot_connect}, {@code disconnected}, {@code timed_out}, {@code buffer_full}, {@code closed},
      * {@code bad_answer}, {@code misuse}.
      */
     public String reason() {
         return reason;
     }
 
-    /** Returns the wrong one of the params, such as {@code events[1].event}, or null. */
+    /** Returns the path of the wrong parameter, such as {@code events[1].event}, or null. */
     public String path() {
         return path;
     }
@@ -65,7 +65,7 @@ public final class HeadgateException extends RuntimeException {
         return new HeadgateException(code, message, reason, path, data, false);
     }
 
-    /** Returns a copy with the stack of the thread that throws it. */
+    /** Returns a copy with the stack trace of the calling thread. */
     HeadgateException copy() {
         HeadgateException copy = new HeadgateException(code, getMessage(), reason, path, data, isFault);
         copy.initCause(this);

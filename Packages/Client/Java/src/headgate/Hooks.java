@@ -20,7 +20,7 @@ final class Hooks {
         }
     }
 
-    /** Waits until all hooks have run, at most until the moment. The caller may be one of them. */
+    /** Waits until all hooks have run, at most until the moment, because the caller may itself be a hook. */
     synchronized void await(Moment moment) throws InterruptedException {
         while (thread != null && thread != Thread.currentThread() && !moment.isOver()) {
             wait(Math.max(1, Math.min(moment.left() / 1_000_000, 60_000)));
@@ -31,7 +31,7 @@ final class Hooks {
         for (Runnable hook = next(); hook != null; hook = next()) {
             try {
                 hook.run();
-            } catch (Throwable error) { // languages like Kotlin throw checked exceptions where none are declared
+            } catch (Throwable error) { // languages such as Kotlin throw undeclared checked exceptions
                 System.err.println("headgate: a hook failed: " + text(error));
             }
         }

@@ -3,7 +3,7 @@ package headgate;
 import java.security.SecureRandom;
 import java.util.UUID;
 
-/** Ids made of time and chance. Within a millisecond the next id counts on from the last. */
+/** Makes ids from the time and random bits. Within a millisecond the next id is the last one plus one. */
 final class Ids {
     private static final SecureRandom CHANCE = new SecureRandom();
     private static final long LOW = (1L << 62) - 1;
@@ -18,7 +18,7 @@ final class Ids {
         long now = System.currentTimeMillis();
         if (now > milliseconds) {
             milliseconds = now;
-            high = CHANCE.nextInt(1 << 11); // the first bit is kept free: there the number counts on
+            high = CHANCE.nextInt(1 << 11); // the first bit is 0, so that counting on does not overflow
             low = CHANCE.nextLong() & LOW;
         } else {
             low += 1 + (CHANCE.nextInt() & 0xffff_ffffL);

@@ -19,8 +19,8 @@ import java.util.UUID;
 /**
  * Writes values as JSON, and reads JSON.
  *
- * A reader gives maps, lists, strings, Booleans and null; a whole number is a Long or a BigInteger, another one a Double, or a BigDecimal if no
- * Double has it.
+ * Reading returns maps, lists, strings, Booleans and null. A whole number is a Long or a BigInteger; another number is a Double, or a
+ * BigDecimal if a Double would lose digits.
  */
 public final class Json {
     private static final int DEEPEST_READ = 1_000;
@@ -44,14 +44,14 @@ public final class Json {
         return value instanceof Map<?, ?> map ? (Map<String, Object>) map : Map.of();
     }
 
-    /** Returns a value as JSON. Throws {@code misuse} for a value that JSON cannot have. */
+    /** Returns a value as JSON. Throws {@code misuse} for a value that JSON cannot represent. */
     public static String write(Object value) {
         Writer writer = new Writer();
         writer.write(value, 0);
         return writer.text.toString();
     }
 
-    /** Writes a value, and notes how deep it is nested. */
+    /** Writes a value, and records its nesting depth. */
     static final class Writer {
         final StringBuilder text = new StringBuilder();
         int deepest;
@@ -172,7 +172,7 @@ public final class Json {
                 } else if (Character.isHighSurrogate(letter) && place + 1 < value.length() && Character.isLowSurrogate(value.charAt(place + 1))) {
                     text.append(letter).append(value.charAt(++place));
                 } else {
-                    text.append('\ufffd'); // half a pair
+                    text.append('\ufffd'); // a lone surrogate
                 }
             }
             text.append('"');
@@ -359,7 +359,7 @@ public final class Json {
             return isWhole && !number.equals("-0") ? whole(number) : real(number);
         }
 
-        /** Returns a number of very many digits as text: arithmetic with it would take too long. */
+        /** Returns a whole number, as text if it has very many digits: arithmetic with it would take too long. */
         private static Object whole(String number) {
             if (number.length() < 19) {
                 return Long.valueOf(number);

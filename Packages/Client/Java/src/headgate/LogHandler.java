@@ -14,7 +14,7 @@ import java.util.logging.LogRecord;
 import java.util.logging.SimpleFormatter;
 
 /**
- * A handler for {@link java.util.logging} that tracks what is logged.
+ * A handler for {@link java.util.logging} that tracks log records as events.
  *
  * <pre>{@code Logger.getLogger("").addHandler(new LogHandler("shop", "2.1"));}</pre>
  *
@@ -25,7 +25,7 @@ import java.util.logging.SimpleFormatter;
  * The handler never waits and never throws. It drops records while there is no room ({@code buffer_full}), records that the daemon refuses
  * (the reason of the error), records that cannot be made into an event ({@code bad_record}), and records that are logged while four others
  * of the same thread are being made ({@code nested}). The next event that can be tracked is preceded by one named {@code EVENT.dropped}.
- * Records of the logger {@code headgate} are left alone: they are the client's own.
+ * Records of the logger {@code headgate} are not tracked: they are the client's own.
  */
 public final class LogHandler extends Handler {
     private static final int MOST_NESTED = 4;
@@ -41,7 +41,7 @@ public final class LogHandler extends Handler {
     private Map<String, Long> unreported = new TreeMap<>();
     private Instant since = Instant.EPOCH;
 
-    /** Makes a handler with a client of its own, which waits for the daemon without an end. */
+    /** Makes a handler with a client of its own, which keeps records while the daemon is away, without a time limit. */
     public LogHandler(String program, String version) {
         this(new Client(program, version, new Options().connectTimeout(null).closeTimeout(FLUSH)), "log", true);
     }
@@ -114,7 +114,7 @@ public final class LogHandler extends Handler {
         }
     }
 
-    /** Returns how many records have been dropped so far, by reason. */
+    /** Returns the number of records that have been dropped so far, by reason. */
     public Map<String, Long> dropped() {
         synchronized (ever) {
             return new HashMap<>(ever);
@@ -213,7 +213,7 @@ public final class LogHandler extends Handler {
         return text.toString().stripTrailing();
     }
 
-    /** Returns a value as JSON can have it; what it cannot is text. */
+    /** Returns a value that JSON can represent. Other values become text. */
     private static Object plain(Object value, int depth) {
         if (value instanceof Map<?, ?> map && depth < DEEPEST) {
             Map<String, Object> members = new LinkedHashMap<>();

@@ -6,11 +6,11 @@ import java.util.Map;
 /**
  * The receipt of events that are stored together.
  *
- * @param ids their ids, in order
- * @param firstSeq the lowest number among them; 0 if all are unrouted
- * @param lastSeq the highest number among them; 0 if all are unrouted
- * @param duplicates how many the daemon had stored before
- * @param unrouted how many no dispatcher wants
+ * @param ids the events' ids, in order
+ * @param firstSeq the lowest of their sequence numbers; 0 if all are unrouted
+ * @param lastSeq the highest of their sequence numbers; 0 if all are unrouted
+ * @param duplicates the number of events that the daemon had stored before
+ * @param unrouted the number of events that no dispatcher takes
  */
 public record ManyReceipt(List<String> ids, long firstSeq, long lastSeq, long duplicates, long unrouted) {
     static ManyReceipt read(Map<String, Object> result) {

@@ -14,13 +14,13 @@ final class Moment {
         this.isNever = isNever;
     }
 
-    /** Returns the moment after so long; null is never. */
+    /** Returns the moment after a duration from now; null is never. */
     static Moment after(Duration duration) {
         long wait = nanoseconds(duration);
         return wait == Long.MAX_VALUE ? NEVER : new Moment(System.nanoTime() + wait, false);
     }
 
-    /** Returns a wait of any length in nanoseconds: null and a century are without an end, and a negative one is none. */
+    /** Returns a duration in nanoseconds. Null, or a century and more, never ends; a negative duration is 0. */
     static long nanoseconds(Duration duration) {
         if (duration == null || duration.compareTo(LONGEST) > 0) {
             return Long.MAX_VALUE;
@@ -32,7 +32,7 @@ final class Moment {
         return after(Duration.ZERO);
     }
 
-    /** Returns the nanoseconds until then, 0 if it is over. */
+    /** Returns the nanoseconds until the moment, 0 if it has passed. */
     long left() {
         return isNever ? Long.MAX_VALUE : Math.max(0, at - System.nanoTime());
     }

@@ -4,7 +4,7 @@ import java.time.Duration;
 import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 
-/** The options of a client. Each method changes these options and returns them. A null duration is without an end. */
+/** The options of a client. Each method changes these options and returns them. A null duration never ends. */
 public final class Options {
     String socketPath;
     String namespace;
@@ -19,58 +19,58 @@ public final class Options {
     BiConsumer<String, HeadgateException> onState = (state, error) -> {};
     Consumer<String> log = text -> System.getLogger("headgate").log(System.Logger.Level.WARNING, text);
 
-    /** Sets the daemon's socket. Null looks in the default places ({@link Client#defaultSocket}). */
+    /** Sets the path of the daemon's socket. Null, the default, is {@link Client#defaultSocket}. */
     public Options socketPath(String path) {
         socketPath = path;
         return this;
     }
 
-    /** Sets the namespace of the ids (Behaviour Q7). Null is that of the user. */
+    /** Sets the namespace of the events' ids (Behaviour Q7). Null, the default, is that of the user. */
     public Options namespace(String name) {
         namespace = name;
         return this;
     }
 
     /**
-     * Sets how long a call waits for the first connection; 10 s. One attempt is always made, and zero makes no other. A daemon that is
-     * found stopping counts as a lost connection.
+     * Sets the longest wait of a call for the first connection; by default 10 s. One attempt is always made; zero allows no other. A daemon
+     * that is found stopping counts as a lost connection.
      */
     public Options connectTimeout(Duration timeout) {
         connectTimeout = timeout;
         return this;
     }
 
-    /** Sets how long a call waits for a connection that was lost; null. Zero does not wait. */
+    /** Sets the longest wait of a call after a lost connection; by default null, without an end. Zero does not wait. */
     public Options reconnectTimeout(Duration timeout) {
         reconnectTimeout = timeout;
         return this;
     }
 
-    /** Sets how long the daemon may take to answer {@code hello}; 10 s. */
+    /** Sets the longest wait for the answer to {@code hello}; by default 10 s. */
     public Options greetingTimeout(Duration timeout) {
         greetingTimeout = timeout;
         return this;
     }
 
-    /** Sets how long {@link Client#close()}, and the end of the program, wait for answers; 5 s. */
+    /** Sets the longest wait of {@link Client#close()}, and of the end of the program, for answers; by default 5 s. */
     public Options closeTimeout(Duration timeout) {
         closeTimeout = timeout;
         return this;
     }
 
-    /** Sets how many calls may be unanswered; 16 384. */
+    /** Sets the greatest number of unanswered calls; by default 16 384. */
     public Options maxUnanswered(int count) {
         maxUnanswered = count;
         return this;
     }
 
-    /** Sets how many bytes of calls may be unanswered; 8 MiB. One call is always let through. */
+    /** Sets the greatest size of unanswered calls in bytes; by default 8 MiB. One call is always let through. */
     public Options maxUnansweredBytes(long bytes) {
         maxUnansweredBytes = bytes;
         return this;
     }
 
-    /** Sets the first and the longest wait between two attempts to connect; 50 ms and 5 s. */
+    /** Sets the first and the longest wait between two attempts to connect; by default 50 ms and 5 s. */
     public Options backoff(Duration base, Duration cap) {
         backoffBase = base;
         backoffCap = cap;
@@ -78,15 +78,15 @@ public final class Options {
     }
 
     /**
-     * Sets what is called with {@code connected}, {@code disconnected} (and the error) or {@code closed}, on a thread of its own. It may call
-     * the client.
+     * Sets a hook that is called with each state: {@code connected}, {@code disconnected} (and the error) or {@code closed}. It runs on a
+     * thread of its own, and may call the client.
      */
     public Options onState(BiConsumer<String, HeadgateException> hook) {
         onState = hook;
         return this;
     }
 
-    /** Sets what is called with each warning; by default the logger {@code headgate} of {@link System#getLogger}. */
+    /** Sets a hook that is called with each warning; by default the logger {@code headgate} of {@link System#getLogger}. */
     public Options log(Consumer<String> hook) {
         log = hook;
         return this;

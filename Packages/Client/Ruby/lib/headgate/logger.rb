@@ -4,11 +4,11 @@ require "logger"
 require "headgate"
 
 module Headgate
-  # A `Logger` that tracks what is logged.
+  # A `Logger` that tracks log records as events.
   #
   #     logger = Headgate::Logger.new("shop", "2.1")
   #     logger.info("order placed")
-  #     logger.warn({message: "slow", order: 17, seconds: 3.5})   # a hash gives fields
+  #     logger.warn({message: "slow", order: 17, seconds: 3.5})   # the hash's members become fields
   #
   # Each record becomes an event whose data are `level`, `logger` (the `progname`), `message`, `file`, `line`, `function`, `process`,
   # `thread`, for an exception `exception`, and the fields of a hash. Docs/Logging.md has the table for all languages.
@@ -21,11 +21,11 @@ module Headgate
     DEEPEST = 8
     private_constant :LEVELS, :DEEPEST
 
-    # program, version: `context.client` of the events.
-    # client: a client of the program, which the program closes itself, in place of one for the logger.
+    # program, version: the program's name and version, the events' `context.client`.
+    # client: a client of the program, which the program closes itself; by default the logger makes one.
     # event: the events' name.
-    # flush_timeout: how many seconds `close`, and the end of the program, wait for the acknowledgements.
-    # options: those of the logger's client, which waits for the daemon without an end unless they say otherwise.
+    # flush_timeout: the longest wait of `close`, and of the end of the program, for acknowledgements, in seconds.
+    # options: the options of the logger's client. By default it waits for the daemon without an end.
     def initialize(
       program = "ruby", version = "", client: nil, event: "log", level: DEBUG, progname: nil, flush_timeout: 2, **options
     )
@@ -58,10 +58,10 @@ module Headgate
       self
     end
 
-    # Returns how many records have been dropped so far, by reason.
+    # Returns the number of records that have been dropped so far, by reason.
     def dropped = @dropped.all
 
-    # Waits until all records are acknowledged, but no longer than so many seconds. Returns true if they are.
+    # Waits until all records are acknowledged, but no longer than the timeout in seconds. Returns true if they are.
     def flush(timeout: 2)
       tell_of_dropped
       @client.drain(timeout: timeout)
@@ -113,7 +113,7 @@ module Headgate
       return if @dropped.empty? || !@client.room?
 
       reasons, since = @dropped.take
-      return if reasons.empty? # another thread was faster
+      return if reasons.empty? # another thread has reported them
 
       tell(reasons, since)
     end
@@ -146,7 +146,7 @@ module Headgate
 
     def text(value) = Plain.text(value.is_a?(String) ? value : value.to_s)
 
-    # Returns a value as JSON can have it; what it cannot is as `inspect` shows it.
+    # Returns a value that JSON can represent. Other values become their `inspect` text.
     def plain(value, depth)
       case value
       when nil, true, false, Integer, String, Symbol, Time then value
@@ -178,7 +178,7 @@ module Headgate
         end
       end
 
-      # Returns what is to be reported, and since when.
+      # Returns the unreported counts by reason, and the time of the first drop.
       def take
         locked do
           reasons = @unreported
@@ -187,7 +187,7 @@ module Headgate
         end
       end
 
-      # Takes back what could not be reported.
+      # Takes back counts whose report was not stored.
       def put_back(reasons, since)
         locked do
           @since = since
@@ -197,7 +197,7 @@ module Headgate
 
       private
 
-      # A handler of a signal cannot lock: there a count may be lost, but nothing is raised.
+      # Runs a block with the lock. A signal handler cannot lock: there a count may be lost, but nothing is raised.
       def locked(&block)
         @lock.synchronize(&block)
       rescue ThreadError

@@ -49,7 +49,7 @@ impl Dropped {
 }
 
 impl Logger {
-    /// Makes a logger whose client waits for the daemon without an end.
+    /// Makes a logger whose client keeps records while the daemon is away, without a time limit.
     pub fn new(program: &str, version: &str) -> Logger {
         Logger::with(program, version, "log", Options { connect_timeout: None, close_timeout: FLUSH, ..Options::default() })
     }
@@ -145,7 +145,7 @@ impl log::Log for Logger {
 }
 
 impl Drop for Logger {
-    /// Writes to standard error how many records were dropped and not reported. The client says how many it leaves.
+    /// Writes to standard error how many records were dropped and not reported. The client writes the number of unacknowledged ones.
     fn drop(&mut self) {
         let dropped = std::mem::take(&mut self.locked().unreported);
         if !dropped.is_empty() {
