@@ -1,4 +1,4 @@
-"""The certification: a client program with a real daemon, which is killed in between."""
+"""The certification: scenes of a client program with a real daemon, which is killed and restarted."""
 
 from fake_daemon import Broken
 from profiles import BOARDS, STANDING, WATCHES, WORKERS, needs
@@ -148,7 +148,7 @@ def holds_events(command, daemon):
 
 
 def reports_its_status(command, daemon):
-    """Status and settings."""
+    """Status and settings can be read and changed."""
     with Program(command, daemon.socket_path, "calls") as program:
         caller = Caller(program)
         expect("readiness", True, caller.result("status")["ready"])
@@ -173,13 +173,13 @@ def sees_states_change(command, daemon):
 
 
 def state_is(watcher, way):
-    """Reads news until the dispatcher has this state."""
+    """Reads the watch's items until the dispatcher has this state."""
     while not reports_state(watcher.line(), way):
         pass
 
 
 def reports_state(news, way):
-    """Returns True if the news report this state."""
+    """Returns True if the item reports this state."""
     dispatchers = [] if news == "ready" else news["change"].get("dispatchers", [])
     return any(one["id"] == "collect" and one["state"] == way for one in dispatchers)
 

@@ -30,7 +30,7 @@ class Connection:
         self.stream = stream
         self.stream.settimeout(PATIENCE)
         self.input = b""
-        self.length = 0  # of the line that was read last
+        self.length = 0  # the length of the last line
 
     def read(self):
         """Returns the next message, or None if the client has closed its side."""
@@ -92,7 +92,7 @@ class Connection:
         self.answer(request, {"id": request["params"]["id"], "seq": seq, **more})
 
     def expect_silence(self):
-        """Checks that the client has sent nothing: the answer to a question is the next message."""
+        """Checks that the client has sent nothing: its next message is the answer to a request made now."""
         self.tell({"id": "are you there", "method": "no.such.method"})
         message = self.read()
         if message is None or message.get("id") != "are you there" or message["error"]["code"] != -32601:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests the logging handler of the Python client with a real daemon, which is killed in between.
+"""Tests the logging handler of the Python client with a real daemon, which is killed and restarted.
 
     logged.py HEADGATED PACKAGE      PACKAGE: the folder that contains `headgate`
 """
@@ -36,14 +36,14 @@ def main(executable, package):
         command = [sys.executable, "-c", PROGRAM, package, path.path, str(RECORDS)]
         end = subprocess.run(command, capture_output=True, text=True, timeout=3 * PATIENCE)
         path.close()
-        expect("what it says", (0, "{}\n", ""), (end.returncode, end.stdout, end.stderr))
-        expect("whether the daemon was killed in the middle", True, path.has_broken)
+        expect("exit code and output of the program", (0, "{}\n", ""), (end.returncode, end.stdout, end.stderr))
+        expect("the daemon was killed in the middle", True, path.has_broken)
         with calls(daemon) as program:
             Caller(program).result("dispatcher.resume", id="collect")
             Caller(program).result("flush", wait=True)
         events = [event["data"] for event in daemon.delivered()]
         expect("the records, each once and in order", list(range(RECORDS)), [event["n"] for event in events])
-        expect("the last one", f"tick {RECORDS - 1}", events[-1]["message"])
+        expect("the message of the last record", f"tick {RECORDS - 1}", events[-1]["message"])
     print(f"logging: {RECORDS} records over a kill of the daemon")
 
 

@@ -67,7 +67,7 @@ def greets_and_drops(command):
 
 
 def answers_out_of_order(command):
-    """The answers arrive in another order."""
+    """Each call gets its answer even if the answers arrive in another order."""
     with FakeDaemon() as daemon, Program(command, daemon.path, "track", 20, "x") as program:
         connection = daemon.greet()
         sent = connection.requests("track", 20)
@@ -77,7 +77,7 @@ def answers_out_of_order(command):
 
 
 def answers_byte_by_byte(command):
-    """The lines arrive in arbitrary pieces."""
+    """The client reads answers whose lines arrive in arbitrary pieces."""
     with FakeDaemon() as daemon, Program(command, daemon.path, "track", 2, "x") as program:
         connection = daemon.greet()
         sent = connection.requests("track", 2)
@@ -161,7 +161,7 @@ def does_not_greet(command):
         silent.request("hello")
         silent.expect_end()
         request = None
-        while request is None:  # on a busy machine this daemon, too, may be late for a greeting
+        while request is None:  # on a busy machine this daemon may be late with a greeting, too
             connection = daemon.accept()
             message = connection.read()
             if message is not None:

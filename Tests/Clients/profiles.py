@@ -4,18 +4,18 @@ The abilities of every client need no name: `track`, `track_many`, `flush`, `sta
 duplicating no event across restarts and kills of the daemon. A scene or a file of messages names the other abilities it needs.
 """
 
-WORKERS = "workers"  # takes batches, and settles them
+WORKERS = "workers"  # takes batches, and answers with outcomes
 WATCHES = "watches"  # gets the daemon's changes
-BOARDS = "boards"  # is activated
+BOARDS = "boards"  # serves boards
 STANDING = "standing"  # barriers and the application's status are set again on each connection
-LISTS = "lists"  # gives values of its own for what the daemon lists, and so notices what is none
+LISTS = "lists"  # converts the daemon's lists to values of its own types, and so detects malformed entries
 
 # Abilities of the language, independent of the client's profile: `run.py --with` names them.
 FORKS = "forks"  # a program of the language can fork a process that goes on with the client
 EXITS = "exits"  # the language runs code at the end of a program that does not close its client
 LATE = "late"  # the client can track in functions that the language calls at the end of a program
 SIGNALS = "signals"  # a program of the language can handle signals in the thread that uses the client
-SERIAL = "serial"  # a worker handles as many batches at once as its credit says, and others wait behind them
+SERIAL = "serial"  # a worker handles as many batches at once as its credit, and later ones wait
 
 PROFILES = {
     "tracker": frozenset(),

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests a client program with the golden messages, the lost connections, and a real daemon.
+"""Tests a client program with the golden messages, with broken connections, and with a real daemon.
 
     run.py [--daemon HEADGATED] [--name NAME] [--profile tracker|worker|full] [--with forks|exits|late|signals|serial …]
            [--only SCENE …] [--skip NAME …] PROGRAM [ARGUMENT …]
@@ -23,7 +23,7 @@ from fake_daemon import Broken
 
 def main():
     if hasattr(sys, "set_int_max_str_digits"):
-        sys.set_int_max_str_digits(0)  # numbers of any length are looked at here
+        sys.set_int_max_str_digits(0)  # allows numbers of any length
     parser = argparse.ArgumentParser()
     parser.add_argument("--daemon")
     parser.add_argument("--name", default="client")

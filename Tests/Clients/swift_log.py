@@ -11,7 +11,7 @@ from fake_daemon import Broken, FakeDaemon
 
 
 class Program:
-    """The program; each line of its input has a line of its output."""
+    """The running program, which answers each line of its input with a line of its output."""
 
     def __init__(self, program, path, most):
         self.process = subprocess.Popen(
@@ -65,7 +65,7 @@ def check_fields(program):
 
 
 def check_away(program):
-    """While the daemon is away as many records are kept as there is room for; the next record says what was dropped."""
+    """While the daemon is away, records are kept up to the limit. An event before the next record reports the dropped ones."""
     with FakeDaemon() as daemon, Program(program, daemon.path, 10) as logging:
         daemon.stop_listening()
         expect("dropped", "buffer_full 15", logging.tell("25"))
@@ -75,7 +75,7 @@ def check_away(program):
             request, event = tracked(connection)
             expect("a record", f"record {number}", event["data"]["message"])
             connection.acknowledge(request)
-        # The program has read all answers when it has read one that comes behind them.
+        # When the program has read a later answer, it has read all earlier ones.
         connection.expect_silence()
         expect("dropped", "buffer_full 15", logging.tell("1"))
         request, report = tracked(connection)
@@ -96,7 +96,7 @@ def check_away(program):
 
 
 def check_end(program):
-    """A record that logs itself has an end, and a close in vain does, too; standard error tells what was dropped."""
+    """A record that logs itself ends, and so does a close without a daemon. Standard error has the number of dropped records."""
     with FakeDaemon() as daemon, Program(program, daemon.path, 3) as logging:
         daemon.stop_listening()
         expect("dropped", "buffer_full 2, nested 1", logging.tell("nested"))

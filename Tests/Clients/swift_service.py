@@ -21,7 +21,7 @@ def write_block(path):
 
 
 def check(program):
-    """A graceful shutdown ends the service once the daemon has acknowledged all events, and the client is closed then."""
+    """After a graceful shutdown the service ends as soon as the daemon has acknowledged all events, and the client is closed."""
     with FakeDaemon() as daemon, subprocess.Popen([program, daemon.path], stdout=subprocess.PIPE, text=True) as process:
         try:
             connection = daemon.greet()

@@ -30,7 +30,7 @@ class Refused(Exception):
 
 
 class Plain:
-    """RFC 4616: user and password in one message."""
+    """Checks a PLAIN login (RFC 4616): user and password in one message."""
 
     def __init__(self, user: bytes, password: bytes) -> None:
         self.expected = b"\0" + user + b"\0" + password
@@ -38,14 +38,14 @@ class Plain:
 
     def answer(self, message: bytes) -> bytes:
         if message != self.expected:
-            # As much as a careless broker might reveal: a daemon must never show it.
+            # A careless broker might reveal the password in an error: a daemon must never show that.
             raise Refused(f"wrong login: {message!r}")
         self.is_over = True
         return b""
 
 
 class Scram:
-    """RFC 5802: each side proves that it knows the password without revealing it."""
+    """Checks a SCRAM login (RFC 5802): each side proves that it knows the password without revealing it."""
 
     ROUNDS = 4096
 
@@ -105,7 +105,7 @@ def with_sasl(answer: bytes) -> bytes:
     """Returns a broker's answer to ApiVersions with the two requests added that the proxy answers itself."""
     error, count = struct.unpack_from(">hi", answer, 4)
     if error:
-        return answer  # It does not know the newest form of the request, and is asked again in the oldest.
+        return answer  # The broker does not support this version of the request, and the client repeats it in the oldest.
     added = struct.pack(">6h", SASL_HANDSHAKE, 0, 1, SASL_AUTHENTICATE, 0, 0)
     return answer[:6] + struct.pack(">i", count + 2) + added + answer[10:]
 
@@ -171,7 +171,7 @@ async def receive(port: int, login: tuple[bytes, bytes] | None, reader, client: 
         while True:
             await visit.take(await read_frame(reader), broker)
     except (asyncio.IncompleteReadError, ConnectionError):
-        pass  # One of them has gone.
+        pass  # The client or the broker has disconnected.
     except Refused as refused:
         print("refused:", refused, flush=True)
     finally:

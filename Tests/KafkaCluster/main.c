@@ -38,7 +38,7 @@ static rd_kafka_resp_err_t obey(rd_kafka_mock_cluster_t *cluster, const char *li
 int main(int count, char **arguments) {
     char text[512], line[512];
     int brokers = count > 1 ? atoi(arguments[1]) : 1;
-    // The mock cluster needs a client instance, which is used for nothing else.
+    // The mock cluster needs a client instance, which has no other use.
     rd_kafka_t *host = rd_kafka_new(RD_KAFKA_PRODUCER, rd_kafka_conf_new(), text, sizeof text);
     rd_kafka_mock_cluster_t *cluster = host ? rd_kafka_mock_cluster_new(host, brokers) : NULL;
     FILE *orders = fdopen(orders_descriptor, "r");

@@ -100,7 +100,7 @@ class Partition:
         if new.epoch != epoch:
             epoch, following, known = new.epoch, 0, []
         if new.first in known:
-            return NONE  # It was stored before, and is not stored again.
+            return NONE  # A repeated set is acknowledged, but not stored again.
         if new.first != following:
             return OUT_OF_ORDER
         self.bodies += new.bodies
@@ -142,7 +142,7 @@ class Broker:
                 due = asyncio.get_running_loop().time() + (self.delay if is_late else 0)
                 answers.put_nowait((due, is_late, request[4:8] + answer))
         except (asyncio.IncompleteReadError, ConnectionError):
-            pass  # The client has gone.
+            pass  # The client has disconnected.
         finally:
             sending.cancel()
             self.clients.discard(writer)

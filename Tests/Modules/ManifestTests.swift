@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The manifests of the packages. `Tests/Clients/versions.py` checks that all packages have the same version.
+/// Tests the manifests of the packages. `Tests/Clients/versions.py` checks that all packages have the same version.
 @Suite("Manifests") struct ManifestTests {
     private static let root = (0..<3).reduce(URL(fileURLWithPath: #filePath)) { url, _ in
         url.deletingLastPathComponent()

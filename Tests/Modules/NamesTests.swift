@@ -7,7 +7,7 @@ import HeadgateTransport
 import HeadgateWire
 import Testing
 
-/// A program that imports every module, as one that embeds a server and is also a client of another.
+/// Tests a program that imports every module, as a program does that embeds a server and is a client of another.
 @Suite("Names of all modules together")
 struct NamesTests {
     @Test("A program that imports all modules can use their names unqualified")

@@ -22,7 +22,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.function.Supplier;
 
-/** The Java client as a program, by the verbs of Docs/Clients.md. */
+/** The Java client as a program with the verbs of Docs/Clients.md. */
 final class Certified {
     private static final PrintStream OUT = new PrintStream(System.out, false, StandardCharsets.UTF_8);
 
@@ -115,7 +115,7 @@ final class Certified {
         put(line);
     }
 
-    /** Tracks as many events without waiting in between; writes the outcome of each, in order. */
+    /** Tracks events without waiting between them, and writes the outcomes in order. */
     static void track(Client client, String count, String name) {
         int n = 0;
         for (CompletableFuture<Receipt> future : client.trackEach(events(count, name, 0))) {
@@ -123,7 +123,7 @@ final class Certified {
         }
     }
 
-    /** Tracks events by calls that never wait; writes at once which are refused, and later the outcomes of the others. */
+    /** Tracks events with calls that never wait. Writes refusals at once, and the other outcomes later. */
     static void tryAll(Client client, String count, String name, int size) {
         Map<Integer, CompletableFuture<Receipt>> taken = new TreeMap<>();
         int n = 0;
@@ -139,14 +139,14 @@ final class Certified {
         taken.forEach(Certified::putOutcome);
     }
 
-    /** One event takes the room that there is; another waits for it until the deadline. */
+    /** Tracks an event that uses the available room, and another that waits for room until the deadline. */
     static void room(Client client, String name, Duration timeout) {
         CompletableFuture<Receipt> first = client.trackSoon(Event.of(name));
         put(outcome(() -> plain(client.track(Event.of(name), timeout))));
         put(outcome(() -> plain(first.join())));
     }
 
-    /** Tracks events without waiting for anything, then ends the program in one way. */
+    /** Tracks events without waiting, then ends the program in the given way. */
     static void end(Client client, String how, String count, String name) {
         if (how.equals("late")) {
             client.track(Event.of(name));

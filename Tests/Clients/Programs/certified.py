@@ -118,7 +118,7 @@ class _Warnings(logging.Handler):
 def options(given):
     """Returns the client's options, and sets up logging as the command line says."""
     log = logging.getLogger("headgate")
-    log.propagate = False  # handlers that fail do so because they are asked to
+    log.propagate = False  # handlers that fail do so because the test requests it
     log.addHandler(_Warnings() if given.tell else logging.StreamHandler() if given.verb == "end" else logging.NullHandler())
     more = {}
     if given.connect_timeout_ms is not None:

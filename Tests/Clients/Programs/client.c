@@ -173,7 +173,7 @@ static bool call_track_many(headgate *client, arguments *from, headgate_answer *
     while (count < 8 && headgate_json_next(list, &place, NULL, &from->object)) events[count++] = event_of(from);
     from->object = whole;
     if (!headgate_track_many(client, events, count, deadline, answer, error)) return false;
-    /* Null if there is none. */
+    /* Absent numbers are written as null. */
     int64_t first, last, duplicates = 0, unrouted = 0;
     headgate_json ids = headgate_json_member(answer->result, "ids");
     bool has_first = headgate_json_int(headgate_json_member(answer->result, "first_seq"), &first);
@@ -249,7 +249,7 @@ CALL(call_application, headgate_application_status(client, text_of(from, "status
 CALL(call_unregister, headgate_barrier_unregister(client, text_of(from, "id"), is_true(from, "force"), deadline,
                                                   error))
 
-/* The same for calls that store a count in `count`, which is written as the member RESULT. */
+/* Calls that only need their arguments and store a count in `count`, which is written as the member RESULT. */
 #define COUNT(NAME, RESULT, EXPRESSION)                                                                                 \
     static bool NAME(headgate *client, arguments *from, headgate_answer *answer, headgate_error *error) {               \
         int64_t count = 0;                                                                                              \

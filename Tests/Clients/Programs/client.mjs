@@ -22,7 +22,7 @@ const [verb, ...rest] = positionals;
 const dropped = new Map();
 
 const client = new Client("certified", "1.0", {
-    exitTimeout: rest[0] === "late" ? 60_000 : undefined, // each event starts a process, on a machine however busy
+    exitTimeout: rest[0] === "late" ? 60_000 : undefined, // each event starts a process, which takes time on a busy machine
     socketPath: values.socket,
     namespace: values.namespace,
     maxUnanswered: given("max-unanswered"),
@@ -85,7 +85,7 @@ async function tryTo(count, name, size) {
             taken.push(data.n);
             continue;
         }
-        await undefined; // callbacks come behind what is under way
+        await undefined; // callbacks run after the present step
         await undefined;
         put({n: data.n, ...refusal(dropped.get(data.n))});
     }

@@ -81,7 +81,7 @@ function waited(callable $act): array
     }
 }
 
-/** Writes the errors of the events that were dropped since it was called last. */
+/** Writes the errors of the events that were dropped since the last call. */
 function putDropped(): void
 {
     global $dropped;

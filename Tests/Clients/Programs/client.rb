@@ -9,7 +9,7 @@ at_exit { LATE.each(&:call) }
 
 require_relative "../../../Packages/Client/Ruby/lib/headgate"
 
-# Reads JSON as the client does: Ruby's parser refuses half a surrogate pair.
+# Reads JSON as the client does: Ruby's parser refuses a lone surrogate.
 module Headgate
   READ = Plain.method(:read)
 end

@@ -12,7 +12,7 @@ struct Nested: CustomStringConvertible, Sendable {
     }
 }
 
-// Logs as each line of the input says, and answers each line: logged.py gives the lines.
+// Logs as each line of the input requests, and answers each line. swift_log.py writes the lines.
 let arguments = CommandLine.arguments
 var options = HeadgateLog.defaultOptions
 options.maxUnanswered = Int(arguments[2]) ?? 10

@@ -31,12 +31,12 @@ def repeats_its_events(command, reason):
 
 
 def max_line_bytes_is_lowered(command):
-    """The daemon sends `line_too_long` without an id."""
+    """The client continues after the error `line_too_long` without an id."""
     repeats_its_events(command, "line_too_long")
 
 
 def max_depth_is_lowered(command):
-    """The daemon sends `limit` without an id."""
+    """The client continues after the error `limit` without an id."""
     repeats_its_events(command, "limit")
 
 

@@ -11,7 +11,7 @@ from program import Program
 
 from .playing import answer_to, dispatch, expect_equal, run_board, serve
 
-# Some seeds each time; more for a search.
+# The number of seeds of a run; a longer search uses more.
 SEEDS = range(1, 1 + int(os.environ.get("CLIENTS_SEEDS", 4)))
 CALLS = 150
 
@@ -96,7 +96,7 @@ class OddDaemon(threading.Thread):
                 try:
                     self.serve(self.fake.accept())
                 except (Broken, OSError, ValueError):
-                    pass  # the program left in the middle
+                    pass  # the program has disconnected in the middle
 
     def serve(self, connection):
         connection.hello(**self.chance.choice(GREETINGS))
@@ -175,7 +175,7 @@ def gives_odd_batches(command):
 
 @needs(BOARDS)
 def runs_boards_oddly(command):
-    """Activations with such a member. Their input may have any type."""
+    """Activations with a member that is missing or has another type. The input may have any type."""
     usual = {"board": "greeter", "activation": "a", "input": 1, "mainboard": "m", "as_barrier": False}
     ask = lambda connection, id: run_board(connection, id, 7)
     asks_oddly(command, "board:greeter", "board.run", ask, usual)

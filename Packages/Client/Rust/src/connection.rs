@@ -1,7 +1,7 @@
 //! Decides when to connect, what to write, what to write again, and which outcome each call has.
 //!
 //! A repeatable call is not lost with a connection: it is written again on the next one, in the same order and under the same id. One
-//! thread connects and reads, and one for each link writes; all state is held by one lock.
+//! thread connects and reads, and one for each link writes; one lock guards all state.
 
 use crate::event::chance;
 use crate::hooks::Hooks;
@@ -16,16 +16,16 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 const LONGEST_ANSWER: usize = 256 << 20;
-/// The time that a link that ends waits for a daemon that does not read.
+/// The time that an ending link waits for a daemon that does not read.
 const LAST_WRITE: Duration = Duration::from_secs(1);
 const MOMENT: Duration = Duration::from_millis(20);
-/// EPERM, EACCES, ENOTDIR, EINVAL, ENAMETOOLONG, ELOOP, ENOTSOCK, EPROTOTYPE, EAFNOSUPPORT
+/// The errors that waiting does not cure: EPERM, EACCES, ENOTDIR, EINVAL, ENAMETOOLONG, ELOOP, ENOTSOCK, EPROTOTYPE, EAFNOSUPPORT
 const PERMANENT: [i32; 9] = [1, 13, 20, 22, 36, 40, 88, 91, 97];
 
 /// A moment of the monotonic clock; None is never.
 pub(crate) type Moment = Option<Instant>;
 
-/// Returns the moment after so long. A time that no clock has is without an end.
+/// Returns the moment after a timeout from now; None if the timeout is None, or longer than the clock counts.
 pub(crate) fn after(timeout: Option<Duration>) -> Moment {
     timeout.and_then(|timeout| Instant::now().checked_add(timeout))
 }
@@ -123,7 +123,7 @@ impl Link {
         self.wake.notify_all();
     }
 
-    /// Waits until the link has written what it had, no longer than it takes to end.
+    /// Waits until the link has written its output, at most until the moment at which it ends.
     fn wait(&self, longest: Duration) {
         let end = Instant::now() + longest;
         let mut output = self.locked();
@@ -133,7 +133,7 @@ impl Link {
         }
     }
 
-    /// Writes until the link ends. When it cannot write, reading finds out, after what the daemon has still said.
+    /// Writes until the link ends. Reading notices a failed write, after the daemon's last messages.
     fn write_out(&self) {
         loop {
             let mut output = self.locked();
@@ -281,7 +281,7 @@ impl Connection {
         self.locked().calls.len()
     }
 
-    /// Adds a call when there is room, or fails with `buffer_full` at the moment.
+    /// Adds a call as soon as there is room. Fails with `buffer_full` if there is none until the moment.
     pub fn begin(self: &Arc<Self>, call: Call, moment: Moment) -> Result<(u64, Arc<Slot>), Error> {
         let mut core = self.locked();
         while !self.has_room_in(&core) && !core.is_over() {
@@ -406,7 +406,7 @@ impl Connection {
 
     // MARK: The threads
 
-    /// Keeps the connection. Fails all calls if that panics, so that no caller waits without an end.
+    /// Runs the connection's thread. Fails all calls if it panics, so that no caller waits without an end.
     fn run(self: Arc<Connection>) {
         if catch_unwind(AssertUnwindSafe(|| Arc::clone(&self).keep())).is_ok() {
             return;
@@ -422,7 +422,7 @@ impl Connection {
         self.fail_all(&mut core, &Error::local("bad_answer", "the client failed: its thread panicked"));
     }
 
-    /// Connects again and again while there are calls.
+    /// Connects, reads, and reconnects as long as there are calls.
     fn keep(self: Arc<Connection>) {
         let patience = if self.locked().was_connected { self.options.reconnect_timeout } else { self.options.connect_timeout };
         self.locked().begin_patience(patience);
@@ -470,7 +470,7 @@ impl Connection {
             return false;
         }
         let doubled = self.options.backoff_base.saturating_mul(1 << (core.failures - 1).min(30));
-        // Somewhere in the upper half, so that clients that lost the daemon together do not come back together.
+        // A random time between half and all of the wait: clients that lost the daemon together do not reconnect together.
         let wait = doubled.min(self.options.backoff_cap).mul_f64(0.5 + chance() / 2.0);
         let mut next = after(Some(wait));
         if let Some(Some(end)) = core.patience {
@@ -482,11 +482,11 @@ impl Connection {
         core.phase != Phase::Closed
     }
 
-    /// Returns a link on which the daemon has greeted back, or why there is none, and true if waiting does not help.
+    /// Returns a link on which the daemon has answered the greeting; or the error, and true if waiting does not cure it.
     fn connect(&self) -> Result<(Arc<Link>, Input), (Error, bool)> {
         let stream = UnixStream::connect(&self.path).map_err(|error| {
             let is_fault = error.kind() == ErrorKind::InvalidInput || error.raw_os_error().map_or(false, |code| PERMANENT.contains(&code));
-            // A client that was connected once waits: while a daemon starts again its folder may be shut for a moment.
+            // A client that was connected once waits: while a daemon restarts, its folder may be inaccessible for a moment.
             (self.cannot_connect(&saying(&error)), is_fault && !self.locked().was_connected)
         })?;
         let closed = || (self.cannot_connect("the daemon closed the connection"), false);
@@ -508,7 +508,7 @@ impl Connection {
         let whole = |name| limits.as_ref().and_then(|limits| limits.get(name)).and_then(Value::as_i64);
         core.longest_line = whole("max_line_bytes").map_or(1_048_576, |bytes| bytes.max(0) as usize);
         core.deepest = whole("max_depth").map_or(64, |depth| depth.max(0) as usize);
-        // The first connection has been made in time; later ones are another matter.
+        // The connect timeout counts for the first connection only.
         if !core.was_connected {
             core.patience = None;
         }
@@ -525,7 +525,7 @@ impl Connection {
         Ok((link, input))
     }
 
-    /// Reads until the daemon has greeted back. Returns its limits.
+    /// Reads until the daemon has answered the greeting. Returns its limits.
     fn greet(&self, stream: &UnixStream, input: &mut Input) -> Result<Option<Value>, (Error, bool)> {
         let end = after(Some(self.options.greeting_timeout));
         loop {
@@ -562,7 +562,7 @@ impl Connection {
         }
     }
 
-    /// A daemon that stops was there: calls wait for it as if the connection had been lost, for it may be restarting.
+    /// Notes that a daemon is stopping. Calls wait as after a lost connection, because the daemon may be restarting.
     fn found_stopping(&self, cause: &str) -> (Error, bool) {
         let mut core = self.locked();
         if !core.was_connected {
@@ -572,7 +572,7 @@ impl Connection {
         (self.cannot_connect(cause), false)
     }
 
-    /// Reads until the link ends. Returns why it did.
+    /// Reads until the link ends. Returns the reason.
     fn serve(&self, link: &Arc<Link>, mut input: Input) -> Error {
         let broken = Error::local("disconnected", "the connection was lost before the answer came");
         let writer = Arc::clone(link);
@@ -597,11 +597,11 @@ impl Connection {
         }
     }
 
-    /// The link is gone: takes back the calls that can be written again, in their order.
+    /// Handles a lost link: puts repeatable calls back into the queue in their order, and fails the others.
     fn lose(&self, link: &Arc<Link>, error: Error, is_nonsense: bool) -> Error {
         let mut core = self.locked();
         if core.link.as_ref().map_or(true, |present| !Arc::ptr_eq(present, link)) {
-            return error; // the client is being closed, and waits for what is written
+            return error; // the client is being closed, and waits for the written calls
         }
         link.end(Duration::ZERO);
         let _ = link.stream.shutdown(Shutdown::Both);
@@ -610,7 +610,7 @@ impl Connection {
         core.last_failure = Some(error.clone());
         self.set_state(&mut core, State::Disconnected, Some(&error));
         for number in core.calls.keys().copied().collect::<Vec<_>>() {
-            // The client cannot tell which call nonsense is about. To repeat the written ones might bring the same without an end.
+            // The client cannot tell which call a malformed message is about. Repeating the written calls might cause it again, without end.
             let is_lost = core.calls.get(&number).map_or(false, |call| call.is_written && (is_nonsense || !call.is_repeatable));
             if is_lost {
                 self.finish(&mut core, number, Err(error.clone()));
@@ -622,7 +622,7 @@ impl Connection {
         error
     }
 
-    /// Writes the calls that wait, or ends a link on which nothing more is to come.
+    /// Writes queued calls, or ends a link that has nothing left to write or answer.
     fn proceed(&self, core: &mut Core) {
         let link = match &core.link {
             Some(link) => Arc::clone(link),
@@ -707,7 +707,7 @@ impl Connection {
 
     // MARK: Outcomes of calls
 
-    /// Takes a call out.
+    /// Removes a call from the table. Returns None if it is not in the table.
     fn remove(&self, core: &mut Core, number: u64) -> Option<Call> {
         core.unmark(number);
         let call = core.calls.remove(&number)?;
@@ -748,7 +748,7 @@ impl Connection {
 }
 
 impl Core {
-    /// Returns how many events that were tracked without waiting are not acknowledged.
+    /// Returns the number of unacknowledged events that were tracked without waiting.
     fn unacknowledged(&self) -> usize {
         self.calls.values().filter(|call| call.is_soon).count()
     }
@@ -761,7 +761,7 @@ impl Core {
         matches!(self.phase, Phase::Open | Phase::Draining)
     }
 
-    /// Returns a text, with the reason why there is no connection if there is none.
+    /// Returns a text, followed by the reason if there is no connection.
     fn because(&self, text: &str) -> String {
         match &self.last_failure {
             Some(error) if !self.is_connected() => format!("{text}: {}", error.message),
@@ -769,7 +769,7 @@ impl Core {
         }
     }
 
-    /// Begins to be patient for so long, unless it is so already.
+    /// Sets the moment of the last attempt to connect, unless it is set already.
     fn begin_patience(&mut self, patience: Option<Duration>) {
         self.patience.get_or_insert_with(|| after(patience));
     }
@@ -786,7 +786,7 @@ impl Core {
         }
     }
 
-    /// An error that names no request: perhaps the limits have changed since the greeting. The next greeting has the new ones.
+    /// Handles an error that names no request. The limits may have changed since the greeting, so the client reconnects to learn them.
     fn relearn(&mut self, error: Error) -> Result<(), Error> {
         let is_limit = error.is("line_too_long") || error.is("limit");
         if !self.is_relearning && (!is_limit || self.has_relearned) {
@@ -811,11 +811,11 @@ fn saying(error: &std::io::Error) -> String {
 
 // MARK: Messages
 
-/// Bytes that were read and are no whole line yet.
+/// The input of a connection, which is split into lines.
 #[derive(Default)]
 struct Input {
     bytes: Vec<u8>,
-    /// The number of bytes that are given as lines already, and of those that have no end of a line.
+    /// The number of bytes that were returned as lines, and the number of bytes that were searched for a line end.
     begin: usize,
     scanned: usize,
 }
@@ -857,7 +857,7 @@ fn nonsense(text: &str) -> Error {
     Error::local("bad_answer", format!("malformed answer from the daemon: {text}"))
 }
 
-/// Reads a line, which is a message, an array of some, or blank.
+/// Reads a line, which is a message, an array of messages, or blank.
 fn read_messages(line: &[u8]) -> Result<Vec<Message>, Error> {
     let text = std::str::from_utf8(line).map_err(|_| nonsense("a line that is not JSON"))?;
     if text.trim_matches(|letter| " \t\r".contains(letter)).is_empty() {
@@ -887,7 +887,7 @@ fn read_message(value: Value) -> Result<Message, Error> {
     match (value.get("id"), outcome) {
         (None | Some(Value::Null), Err(error)) => Ok(Message::Failure(error)),
         (Some(id @ Value::Number(text)), outcome) if !text.contains(|letter: char| ".eE".contains(letter)) => {
-            // No call has a number below 0, or of more digits.
+            // A number below 0, or beyond 64 bits, is no call's.
             Ok(Message::Answer(id.as_i64().and_then(|number| number.try_into().ok()).unwrap_or(u64::MAX), outcome))
         }
         _ => Err(nonsense("an answer without a request")),

@@ -1,16 +1,16 @@
 use crate::Value;
 use std::fmt;
 
-/// Says why a call failed.
+/// The error of a failed call.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Error {
     /// JSON-RPC's code, -32000 for the daemon's own refusals, or 0 for an error of the client itself.
     pub code: i64,
-    /// The word to compare with; None for JSON-RPC's own errors. The daemon's (`queue_full`, `storage` …), or the client's:
+    /// The machine-readable reason; None for JSON-RPC's own errors. It is the daemon's (`queue_full`, `storage` …), or the client's:
     /// `cannot_connect`, `disconnected`, `timed_out`, `buffer_full`, `closed`, `bad_answer`.
     pub reason: Option<String>,
     pub message: String,
-    /// The wrong one of the params, such as `events[1].event`.
+    /// The path of the wrong parameter, such as `events[1].event`.
     pub path: Option<String>,
     /// The other members of the daemon's error, or null.
     pub data: Value,

@@ -24,7 +24,7 @@ impl Event {
         Event::new(name).set("data", data)
     }
 
-    /// Sets the id that tells a repeat (Behaviour Q7). Without it the client makes a UUIDv7.
+    /// Sets the id by which the daemon recognises a repeat (Behaviour Q7). Without it the client makes a UUIDv7.
     pub fn id(self, id: &str) -> Event {
         self.set("id", id.into())
     }
@@ -34,22 +34,22 @@ impl Event {
         self.set("key", key.into())
     }
 
-    /// Sets when it happened. Without it the daemon takes the time of the receipt.
+    /// Sets the time of the event. Without it the daemon sets the time at which it receives the event.
     pub fn time(self, time: SystemTime) -> Event {
         self.set("time", text_of(time).into())
     }
 
-    /// Sets the dispatchers to which alone it goes. Without them it goes wherever the routes lead.
+    /// Sets the only dispatchers that get the event. Without them the event follows the routes.
     pub fn dispatchers(self, dispatchers: &[&str]) -> Event {
         self.set("dispatchers", Value::from(dispatchers.to_vec()))
     }
 
-    /// Sets the time from its receipt after which it is not worth being delivered, in whole milliseconds.
+    /// Sets the time from its receipt after which the event expires, in whole milliseconds.
     pub fn ttl(self, ttl: Duration) -> Event {
         self.set("ttl_ms", ttl.as_millis().into())
     }
 
-    /// Sets a member of `track` as it is.
+    /// Sets a member of the params of `track`.
     pub fn set(mut self, name: &str, value: Value) -> Event {
         self.params.retain(|(key, _)| key != name);
         self.params.push((name.into(), value));
@@ -68,7 +68,7 @@ impl Event {
 pub fn text_of(time: SystemTime) -> String {
     let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
     let (days, seconds) = ((since.as_secs() / 86_400) as i64, since.as_secs() % 86_400);
-    // The civil date of a number of days, counted in years that begin in March.
+    // Converts a number of days to a civil date. Years begin in March, so that leap days come last.
     let shifted = days + 719_468;
     let (era, day) = (shifted / 146_097, shifted % 146_097);
     let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
@@ -84,12 +84,12 @@ pub fn text_of(time: SystemTime) -> String {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Receipt {
     pub id: String,
-    /// The event's number among all events of the daemon; None if no dispatcher wants it.
+    /// The event's sequence number in the daemon; None if no dispatcher takes it.
     pub seq: Option<i64>,
     /// True if the daemon had stored this id before: by this call's first attempt, or by another event with the same id. That event may
     /// since have been delivered or purged, or have become a dead letter.
     pub duplicate: bool,
-    /// True if no dispatcher wants the event.
+    /// True if no dispatcher takes the event.
     pub unrouted: bool,
 }
 
@@ -116,7 +116,7 @@ fn is_true(result: &Value, name: &str) -> bool {
 #[derive(Clone, Debug, PartialEq)]
 pub struct ManyReceipt {
     pub ids: Vec<String>,
-    /// The lowest and the highest number among them; None if all are unrouted.
+    /// The lowest and the highest of their sequence numbers; None if all are unrouted.
     pub first_seq: Option<i64>,
     pub last_seq: Option<i64>,
     pub duplicates: i64,
@@ -138,7 +138,7 @@ impl ManyReceipt {
     }
 }
 
-/// Chance, and the last id.
+/// The state of the random numbers, and the last id.
 struct Ids {
     process: u32,
     chance: [u64; 2],
@@ -160,7 +160,7 @@ pub fn new_id() -> String {
     let random = ids.next();
     if now > ids.milliseconds {
         ids.milliseconds = now;
-        ids.high = ids.next() & 0x7ff; // the first bit is kept free: there the number counts on
+        ids.high = ids.next() & 0x7ff; // the first bit is 0, so that counting on does not overflow
         ids.low = random >> 2;
     } else {
         ids.low += 1 + (random & 0xffff_ffff);
@@ -173,7 +173,7 @@ pub fn new_id() -> String {
     [&text[..8], &text[8..12], &text[12..16], &text[16..20], &text[20..]].join("-")
 }
 
-/// Returns a number between 0 and 1.
+/// Returns a random number between 0 and 1.
 pub(crate) fn chance() -> f64 {
     let mut ids = IDS.lock().unwrap_or_else(PoisonError::into_inner);
     if ids.process != std::process::id() {
@@ -183,7 +183,7 @@ pub(crate) fn chance() -> f64 {
 }
 
 impl Ids {
-    /// Takes chance from the system: a process that was forked off must not go on where its siblings do.
+    /// Takes random bits from the system: forked processes must not repeat each other's numbers.
     fn seed(&mut self) {
         let mut bytes = [0; 16];
         let is_read = std::fs::File::open("/dev/urandom").and_then(|mut file| file.read_exact(&mut bytes)).is_ok();
@@ -195,7 +195,7 @@ impl Ids {
         self.process = std::process::id();
     }
 
-    /// Returns the next number of xorshift128+.
+    /// Returns the next random number of xorshift128+.
     fn next(&mut self) -> u64 {
         let [mut a, b] = self.chance;
         a ^= a << 23;

@@ -28,7 +28,7 @@ impl Hooks {
         }
     }
 
-    /// Waits until all hooks have run, no longer than so. The caller may be one of them.
+    /// Waits until all hooks have run, but no longer than the duration, because the caller may itself be a hook.
     pub fn wait(&self, longest: Duration) {
         let end = Instant::now() + longest;
         let mut queue = self.shared.0.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,8 +1,8 @@
-//! Values as JSON has them, without a dependency.
+//! JSON values, read and written without a dependency.
 
 use std::fmt::Write;
 
-/// The deepest text that is read.
+/// The greatest nesting depth of a text that is read.
 const DEEPEST: usize = 1_000;
 
 /// A JSON value. A number keeps its text, and so all its digits.
@@ -36,7 +36,7 @@ macro_rules! from_numbers {
 from_numbers!(i8, i16, i32, i64, i128, isize, u8, u16, u32, u64, u128, usize);
 
 impl From<f64> for Value {
-    /// A number that JSON cannot have becomes null.
+    /// Returns the number, or null for NaN and infinity, which JSON does not have.
     fn from(number: f64) -> Value {
         if number.is_finite() { Value::Number(format!("{number:?}")) } else { Value::Null }
     }
@@ -89,7 +89,7 @@ impl Value {
         if let Value::Bool(value) = self { Some(*value) } else { None }
     }
 
-    /// Returns a whole number that 64 bits have.
+    /// Returns the value as a whole number of 64 bits; None if it is none.
     pub fn as_i64(&self) -> Option<i64> {
         if let Value::Number(text) = self { text.parse().ok() } else { None }
     }
@@ -106,7 +106,7 @@ impl Value {
         matches!(self, Value::Object(_))
     }
 
-    /// Returns how deep arrays and objects are nested.
+    /// Returns the nesting depth of arrays and objects.
     pub(crate) fn depth(&self) -> usize {
         match self {
             Value::Array(values) => 1 + values.iter().map(Value::depth).max().unwrap_or(0),
@@ -288,7 +288,7 @@ impl Reader<'_> {
         })
     }
 
-    /// Reads the digits of an escape, and of the next one if both are a surrogate pair. Half a pair is U+FFFD.
+    /// Reads the digits of an escape, and of the next one if both are a surrogate pair. A lone surrogate is U+FFFD.
     fn unit(&mut self) -> Option<char> {
         let first = self.hex()?;
         let is_pair = (0xd800..0xdc00).contains(&first) && self.text[self.place..].starts_with(b"\\u");

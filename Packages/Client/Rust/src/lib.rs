@@ -63,7 +63,7 @@ impl Pending {
         Receipt::read(&self.connection.wait(self.number, &self.slot, None, true)?)
     }
 
-    /// The same, no longer than so.
+    /// Waits for the outcome, but no longer than the timeout.
     pub fn receipt_within(&self, timeout: Duration) -> Result<Receipt, Error> {
         Receipt::read(&self.connection.wait(self.number, &self.slot, after(Some(timeout)), true)?)
     }
@@ -75,7 +75,7 @@ impl Pending {
 }
 
 impl Client {
-    /// Makes a client with the default options. The name and the version are the program's: the events' `context.client`.
+    /// Makes a client with default options. The program's name and version together are the events' `context.client`.
     pub fn new(name: &str, version: &str) -> Client {
         Client::with(name, version, Options::default())
     }
@@ -94,7 +94,7 @@ impl Client {
         Client { connection: Connection::new(&hello, options) }
     }
 
-    /// Returns this client's calls, each of which takes no longer than so.
+    /// Returns this client's methods with a timeout for each call.
     pub fn within(&self, timeout: Duration) -> Within<'_> {
         Within { client: self, timeout: Some(timeout) }
     }
@@ -114,7 +114,7 @@ impl Client {
         self.patient().track_soon(event)
     }
 
-    /// The same, without ever waiting: fails with `buffer_full` if there is no room.
+    /// Tracks an event without any wait: fails with `buffer_full` if there is no room.
     pub fn try_track(&self, event: Event) -> Result<Pending, Error> {
         self.within(Duration::ZERO).track_soon(event)
     }
@@ -135,12 +135,12 @@ impl Client {
         begun.into_iter().map(|pending| pending?.receipt()).collect()
     }
 
-    /// Tracks events together: all are stored, or none. They go in one line, whose length the daemon bounds.
+    /// Tracks events atomically: all are stored, or none. They are sent in one line, whose length the daemon limits.
     pub fn track_many(&self, events: Vec<Event>) -> Result<ManyReceipt, Error> {
         self.patient().track_many(events)
     }
 
-    /// Has dispatchers send what they have stored (Behaviour F1). It does not wait for this client's events: [`Client::drain`] does.
+    /// Makes dispatchers send their pending events (Behaviour F1). It does not wait for this client's events: [`Client::drain`] does.
     /// The params are `dispatchers`, `wait`, `timeout_ms` and `flush`. The result's `ended` is `settled`, `timeout` or `cancelled`.
     pub fn flush(&self, params: Value) -> Result<Value, Error> {
         self.patient().flush(params)
@@ -162,7 +162,7 @@ impl Client {
         self.connection.is_drained(after(timeout))
     }
 
-    /// Returns how many calls are not answered.
+    /// Returns the number of unanswered calls.
     pub fn unanswered(&self) -> usize {
         self.connection.unanswered()
     }
@@ -172,8 +172,8 @@ impl Client {
         self.connection.has_room()
     }
 
-    /// Takes no more calls, waits until all are answered, but no longer than so, then closes the connection. Returns how many events
-    /// were not acknowledged, and logs them. Further calls do nothing.
+    /// Takes no more calls, waits until all are answered, but no longer than the timeout, then closes the connection. Returns the number of
+    /// unacknowledged events, and logs it. Further calls do nothing.
     pub fn close(&self, timeout: Option<Duration>) -> usize {
         let left = self.connection.close(after(timeout));
         if left > 0 {

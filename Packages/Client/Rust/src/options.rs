@@ -5,7 +5,7 @@ use std::time::Duration;
 /// The state of a client's connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// The daemon has greeted.
+    /// The daemon has answered the greeting.
     Connected,
     /// The connection was lost or could not be made. The client tries again while calls wait.
     Disconnected,
@@ -18,26 +18,26 @@ pub type OnState = Box<dyn Fn(State, Option<&Error>) + Send + Sync>;
 /// A function that is called with a warning.
 pub type Log = Box<dyn Fn(&str) + Send + Sync>;
 
-/// The options of a client. A timeout of None is without an end.
+/// The options of a client. A timeout of None is no limit.
 pub struct Options {
-    /// The daemon's socket; None looks in the default places ([`default_socket`]).
+    /// The path of the daemon's socket; None is that of [`default_socket`].
     pub socket_path: Option<PathBuf>,
-    /// The namespace of the ids (Behaviour Q7); None is that of the user.
+    /// The namespace of the events' ids (Behaviour Q7); None is that of the user.
     pub namespace: Option<String>,
-    /// The time that a call waits for the first connection; 10 s. One attempt is always made, and zero makes no other. A daemon that is found
-    /// stopping counts as a lost connection.
+    /// The longest wait of a call for the first connection; by default 10 s. One attempt is always made; zero allows no other. A daemon
+    /// that is found stopping counts as a lost connection.
     pub connect_timeout: Option<Duration>,
-    /// The time that a call waits for a connection that was lost; None. Zero does not wait.
+    /// The longest wait of a call after a lost connection; by default None. Zero does not wait.
     pub reconnect_timeout: Option<Duration>,
-    /// The time that the daemon may take to answer `hello`; 10 s.
+    /// The longest wait for the answer to `hello`; by default 10 s.
     pub greeting_timeout: Duration,
-    /// The time that closing a client waits for answers; 5 s.
+    /// The longest wait for answers when a client is closed; by default 5 s.
     pub close_timeout: Duration,
-    /// The most calls that may be unanswered; 16 384.
+    /// The greatest number of unanswered calls; by default 16 384.
     pub max_unanswered: usize,
-    /// The most bytes of calls that may be unanswered; 8 MiB. One call is always let through.
+    /// The greatest size of unanswered calls in bytes; by default 8 MiB. One call is always let through.
     pub max_unanswered_bytes: usize,
-    /// The first and the longest wait between two attempts to connect; 50 ms and 5 s.
+    /// The first and the longest wait between two attempts to connect; by default 50 ms and 5 s.
     pub backoff_base: Duration,
     pub backoff_cap: Duration,
     /// Called on a thread of its own when the state of the connection changes. It may call the client.

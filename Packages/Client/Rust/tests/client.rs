@@ -1,4 +1,4 @@
-//! The Rust client in its own process: what the drivers of Tests/Clients, which see a program only, cannot see.
+//! Tests of the Rust client in its own process. The drivers of Tests/Clients see a program from outside only.
 
 use headgate::{data, Client, Error, Event, Options, State, Value};
 use std::io::{BufRead, BufReader, Write};
@@ -10,7 +10,7 @@ use std::time::Duration;
 
 const SHORT: Duration = Duration::from_millis(50);
 
-/// A daemon that says what the test has it say.
+/// A daemon whose messages the test writes.
 struct FakeDaemon {
     folder: PathBuf,
 }
@@ -49,7 +49,7 @@ impl Drop for FakeDaemon {
     }
 }
 
-/// One client of the fake daemon, in messages.
+/// A client's connection to the fake daemon, read and written in messages.
 struct Peer {
     stream: UnixStream,
     reader: BufReader<UnixStream>,
@@ -94,7 +94,7 @@ fn reason<T>(result: Result<T, Error>) -> Option<String> {
 fn cancelled_calls_are_not_written() {
     let daemon = FakeDaemon::new();
     let client = daemon.client();
-    let reason = reason(client.within(SHORT).track(Event::new("late"))); // the first attempt may come later than that
+    let reason = reason(client.within(SHORT).track(Event::new("late"))); // the timeout may pass before the first attempt
     assert!(["cannot_connect", "timed_out"].contains(&reason.unwrap().as_str()));
     assert_eq!(client.unanswered(), 0);
     let listener = daemon.listen();

@@ -292,7 +292,7 @@ import Testing
         withExtendedLifetime((reader, raw)) {}
     }
 
-    @Test("on a loop that has closed nothing can be watched")
+    @Test("a closed loop refuses watches of descriptors")
     func closedLoop() async throws {
         let loop = try EventLoop.onNewThread(named: "test")
         loop.stop()

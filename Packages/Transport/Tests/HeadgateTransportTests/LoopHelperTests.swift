@@ -27,7 +27,7 @@ import Testing
         #expect(steps == ["end of turn", "work", "ended in place", "written", "looked"])
     }
 
-    @Test("A helper without work is asked again only when it requests that")
+    @Test("A helper without work is called again only when it requests that")
     func nothing() throws {
         let helper = Helper()
         try onLoop { loop in

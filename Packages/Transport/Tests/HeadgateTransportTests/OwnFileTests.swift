@@ -28,7 +28,7 @@ struct OwnFileTests {
         #expect(try String(contentsOfFile: link, encoding: .utf8) == "new")
     }
 
-    @Test("X8: a named pipe is refused, and holds nothing up")
+    @Test("X8: a named pipe is refused without blocking")
     func pipe() throws {
         let folder = try folder()
         defer { try? FileManager.default.removeItem(atPath: folder) }

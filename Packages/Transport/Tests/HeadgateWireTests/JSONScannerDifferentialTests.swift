@@ -19,7 +19,7 @@ struct JSONScannerDifferentialTests {
         #""a\\\"b""#, "-12.5e-3", "[true,false,null]",
     ]
 
-    @Test("X3: both accept, or both refuse", arguments: Seeds.first(2))
+    @Test("X3: the scanner and Foundation's parser both accept a text, or both refuse it", arguments: Seeds.first(2))
     func agree(seed: Seed) {
         var random = SeededRandom(seed: seed)
         let scanner = JSONScanner(maxDepth: 500)

@@ -46,7 +46,7 @@ struct OutputShapeTests {
         #expect(declared[0].note == "the given name")
     }
 
-    @Test("A shape of a source has the schema of the value that is made of it")
+    @Test("A shape made from a source has the schema of the value made from it")
     func sources() {
         let shape = OutputShape<String>.name.named("Name").of { (number: Int) in "number \(number)" }
         #expect(text(shape, 7) == #""number 7""#)

@@ -25,7 +25,7 @@ import (
 var (
 	background = context.Background()
 	output     sync.Mutex
-	deadline   time.Duration // of each call; 0 is none
+	deadline   time.Duration // the deadline of each call; 0 is none
 )
 
 // patient returns the context of a call.
@@ -246,10 +246,10 @@ func end(client *headgate.Client, count, name string) {
 			log.Fatal(err)
 		}
 	}
-	_ = client.Close() // which logs what was left
+	_ = client.Close() // Close logs the number of events that are left
 }
 
-// waiting are handlers that continue when the input has a line.
+// waiting has the handlers that continue when the input has a line.
 var waiting = make(chan struct{})
 
 // endAsAsked ends a handler as the input requests.

@@ -13,7 +13,7 @@ public final class HeadgateLog: Sendable {
     private let event: String
     private let drops: LogDrops
 
-    /// The number of records that one task makes at once. A record that logs itself while it is shown would have no end.
+    /// The greatest number of nested records of a task. A value that logs while it is formatted would otherwise never end.
     private static let mostNested = 4
     @TaskLocal private static var nesting = 0
 
@@ -21,7 +21,7 @@ public final class HeadgateLog: Sendable {
     /// - Parameters:
     ///   - program: the program's name, for the events' `context.client`.
     ///   - version: the program's version.
-    ///   - socketPath: the daemon's socket; nil looks in the usual places.
+    ///   - socketPath: the path of the daemon's socket; nil is the default path.
     ///   - event: the events' name.
     ///   - options: the client's options. `onDropped` is called for dropped records, too.
     /// - Throws: ``ClientError/cannotStart(cause:)``.
@@ -39,7 +39,7 @@ public final class HeadgateLog: Sendable {
         (self.event, self.drops) = (event, drops)
     }
 
-    /// The usual options, but for the first connection, which is waited for without an end.
+    /// The default options, except that calls wait for the first connection without an end.
     public static var defaultOptions: ClientOptions {
         var options = ClientOptions()
         options.connectTimeout = nil
@@ -57,7 +57,7 @@ public final class HeadgateLog: Sendable {
         return await client.drain(within: limit)
     }
 
-    /// Drains, closes the client, and writes to standard error what was dropped and is not reported yet.
+    /// Drains, closes the client, and writes the number of unreported drops to standard error.
     /// - Returns: the number of records that were not acknowledged.
     @discardableResult
     public func close(within limit: Duration = .seconds(2)) async -> Int {
@@ -127,7 +127,7 @@ private final class LogDrops: Sendable {
         var unreported: [String: Int] = [:]
         var since = Timestamp(date: Date())
         var all: [String: Int] = [:]
-        /// The last reports. The event of each may be dropped yet.
+        /// The last reports. The event of a report may still be dropped.
         var reports: [Report] = []
     }
 
@@ -144,7 +144,7 @@ private final class LogDrops: Sendable {
         }
     }
 
-    /// An event was dropped: a record, or a report, whose records are to be reported again.
+    /// Counts a dropped event: a record, or a report, whose records are then reported again.
     func add(_ id: String, _ reason: String) {
         let isReport = state.withLock { state in
             guard let index = state.reports.firstIndex(where: { $0.id == id }) else { return false }
@@ -156,7 +156,7 @@ private final class LogDrops: Sendable {
         if !isReport { add(reason) }
     }
 
-    /// Takes what is to be reported; returns nil if nothing was dropped since the last report.
+    /// Returns a report of the drops since the last report, or nil if there are none.
     func take() -> Report? {
         state.withLock { state in
             guard !state.unreported.isEmpty else { return nil }

@@ -12,7 +12,7 @@ import Logging
 ///
 /// The data of the event are `level`, `logger`, `message`, `source`, `file`, `line`, `function`, `process`, and the metadata of the
 /// record, of its logger and of the metadata provider. The time of the event is that of the record. The handler never waits and
-/// never throws: ``HeadgateLog`` counts what it drops.
+/// never throws: ``HeadgateLog`` counts the records that it drops.
 public struct HeadgateLogHandler: LogHandler {
     public var logLevel: Logger.Level
     public var metadata: Logger.Metadata = [:]

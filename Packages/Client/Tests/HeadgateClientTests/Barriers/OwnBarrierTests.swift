@@ -79,7 +79,7 @@ import Testing
         #expect(barrier.further.isEmpty)
     }
 
-    @Test("B29: it ends with its connection by default")
+    @Test("B29: a barrier ends with its connection by default")
     func disconnect() {
         let call = ClientConnection.Call(number: 1)
         #expect(barrier().endsWithConnection)

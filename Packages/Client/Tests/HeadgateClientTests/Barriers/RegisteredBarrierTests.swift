@@ -182,7 +182,7 @@ import Testing
                         #"\#(connection) barrier.register {"id":"door","state":"closed"}"#
                     ])
             }
-            // From now on a change applies to the last registration.
+            // From now on, a change applies to the last registration.
             try await barrier.set(.open)
             #expect(try await afterRestart(scene, client) == [#"4 barrier.register {"id":"door","state":"open"}"#])
             await client.close()

@@ -4,7 +4,7 @@ import HeadgateData
 import HeadgateWire
 import Testing
 
-/// Boards over a real socket (Behaviour A1).
+/// Tests boards over a real socket (Behaviour A1).
 @Suite(.timeLimit(.minutes(5))) struct BoardTests {
     private struct NoPaper: Error {}
 
@@ -12,7 +12,7 @@ import Testing
         #"{"jsonrpc":"2.0","id":\#(number),"method":"board.run","params":{"board":"\#(board)","activation":"a-1"\#(more)}}"#
     }
 
-    @Test("A1: runs are answered with their outcome; cancelling ends the serving, in the client and at the daemon")
+    @Test("A1: each run is answered with its outcome; cancelling ends the service, in the client and at the daemon")
     func runs() async throws {
         try await withDaemon { scene in
             let client = try scene.client()
@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    @Test("A2: the barrier of each activation is chosen by the program; an error in place of a choice is an error")
+    @Test("A2: the program chooses the barrier of each activation; an error that it throws is the answer")
     func chosenBarriers() async throws {
         try await withDaemon { scene in
             let client = try scene.client()

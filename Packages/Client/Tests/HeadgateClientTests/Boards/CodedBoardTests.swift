@@ -14,7 +14,7 @@ import Testing
         var totalPrice: Double
     }
 
-    @Test("A1: a board gets its input and hands out its output as the coder reads and writes them")
+    @Test("A1: a board gets its input and returns its output in the coder's types")
     func serve() async throws {
         try await withDaemon { scene in
             let client = try scene.client { $0.coder.keys = .snakeCase }
@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    @Test("A1: an activation gives a value, and its outcome becomes one")
+    @Test("A1: an activation encodes its input and decodes its output")
     func activate() async throws {
         let answer = #"{"jsonrpc":"2.0","id":1,"result":{"done":true,"output":{"totalPrice":4.5}}}"#
         try await withDaemon {

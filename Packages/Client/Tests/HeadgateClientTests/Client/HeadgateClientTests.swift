@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    @Test("Q7: an event that the daemon has already is a success, and is marked as a duplicate")
+    @Test("Q7: an event that the daemon has stored before is a success, and is marked as a duplicate")
     func duplicate() async throws {
         try await withDaemon { scene in
             let client = try scene.client()
@@ -82,7 +82,7 @@ import Testing
         }
     }
 
-    @Test("Operations speak the protocol's words, and their answers are values")
+    @Test("Operations send the protocol's methods and params, and return typed values")
     func operations() async throws {
         try await withDaemon { scene in
             await scene.daemon.answer("flush", with: ["flush": "f", "ended": "settled", "dispatchers": [:]])
@@ -151,7 +151,7 @@ import Testing
         }
     }
 
-    @Test("A call that is cancelled before it begins ends, too")
+    @Test("A call that is cancelled before it begins ends with the cancellation")
     func cancelledBefore() async throws {
         try await withDaemon { _ in
             .ignore

@@ -6,7 +6,7 @@ import Testing
 
 /// Tests the client over a real socket when connections break and the daemon goes away.
 @Suite(.timeLimit(.minutes(5))) struct LossTests {
-    @Test("Q7: ten thousand pipelined events over a connection that breaks again and again: none lost, none doubled")
+    @Test("Q7: of ten thousand pipelined events over a breaking connection none is lost and none is stored twice")
     func tenThousand() async throws {
         try await withDaemon { request in
             switch request.number % 3_499 {
@@ -94,7 +94,7 @@ import Testing
         await scene.daemon.kill()
     }
 
-    @Test("A flush that was written when the connection broke ends with disconnected; a question is asked again")
+    @Test("When the connection breaks, a written flush ends with disconnected, and a read-only call is repeated")
     func notRepeated() async throws {
         try await withDaemon {
             $0.number <= 2 ? .breakOff : .answer
@@ -174,7 +174,7 @@ import Testing
         }
     }
 
-    @Test("A daemon with no room for the connection is asked again; one that refuses the greeting is not")
+    @Test("A client retries after a refusal for lack of room, but not after a refused greeting")
     func greetingRefused() async throws {
         try await withDaemon { scene in
             await scene.daemon.refuseNextGreeting(RPCError(.limit), anonymously: true)

@@ -7,7 +7,7 @@ import Testing
 @Suite struct AwayDaemonTests {
     private static let denied = ClientError.cannotConnect(path: "s", cause: "permission denied")
 
-    @Test("A fault that does not pass by itself ends the calls at once, and the next call tries again")
+    @Test("An error that waiting does not cure ends the calls at once, and the next call tries again")
     func permanent() {
         var scene = MachineScene()
         scene.call()
@@ -18,7 +18,7 @@ import Testing
         #expect(scene.takeOrders() == ["connect", "finish 1", "connect"])
     }
 
-    @Test("After a connection that worked, such a fault may pass with the daemon's restart")
+    @Test("After a successful connection the client retries such an error: the daemon may be restarting")
     func permanentLater() {
         var scene = MachineScene()
         scene.call()
@@ -34,7 +34,7 @@ import Testing
         #expect(scene.states == [.connected, .disconnected(.disconnected), .connected])
     }
 
-    @Test("An outage is reported once and warned of once; a connection that is made again at once is not warned of")
+    @Test("An outage causes one report and one warning; a connection that is restored at once causes no warning")
     func warning() {
         var scene = MachineScene()
         scene.call()
@@ -63,7 +63,7 @@ import Testing
         #expect(scene.warnings.isEmpty && scene.results.count == 1)
     }
 
-    @Test("The first connection is waited for 10 seconds by default")
+    @Test("By default a call waits 10 seconds for the first connection")
     func firstConnect() {
         #expect(ClientOptions().connectTimeout == .seconds(10))
         #expect(ClientOptions().reconnectTimeout == nil)

@@ -32,7 +32,7 @@ import Testing
         #expect(scene.machine.unanswered == (0, 0))
     }
 
-    @Test("Over the bound of calls the next waits for an answer")
+    @Test("At the limit of unanswered calls, the next call waits for an answer")
     func boundOfCalls() {
         var scene = MachineScene { $0.maxUnanswered = 2 }
         for _ in 1...4 { scene.call() }
@@ -47,7 +47,7 @@ import Testing
         #expect(scene.machine.hasRoom)
     }
 
-    @Test("Over the bound of bytes the next waits, but one is always let through")
+    @Test("At the limit of unanswered bytes, the next call waits, but one call is always let through")
     func boundOfBytes() {
         var scene = MachineScene { $0.maxUnansweredBytes = 5 }
         scene.call("a very long one ")

@@ -5,7 +5,7 @@ import Testing
 
 /// Tests persistent calls, which the machine makes again on each connection.
 @Suite struct PersistentCallTests {
-    @Test("A persistent call is granted, and is no longer unanswered; the connection is kept for it")
+    @Test("A granted persistent call no longer counts as unanswered, and keeps the connection open")
     func granted() {
         var scene = MachineScene()
         scene.call("watch", persistent: true)
@@ -50,7 +50,7 @@ import Testing
         #expect(scene.takeOrders() == Array(repeating: "connect", count: 5))
     }
 
-    @Test("A daemon that stops in order is left at once, and asked again later")
+    @Test("The client leaves a stopping daemon at once, and repeats the call later")
     func closing() {
         var scene = MachineScene()
         scene.call("watch", persistent: true)
@@ -69,7 +69,7 @@ import Testing
         #expect(scene.takeOrders() == ["connect", "greet", "watch1", "grant 1 v"])
     }
 
-    @Test("It ends when it is refused, abandoned or closed, or when the daemon does not return in time")
+    @Test("A persistent call ends by a refusal, an abandonment, a close, or a daemon that does not return in time")
     func ends() {
         var scene = MachineScene { $0.reconnectTimeout = .milliseconds(100) }
         for _ in 1...4 { scene.call("watch", persistent: true) }
@@ -124,7 +124,7 @@ import Testing
         #expect(scene.results.map(\.call) == [2])
     }
 
-    @Test("A refusal on a later connection is warned of once, and the call is made again until it is granted")
+    @Test("A refusal on a later connection causes one warning, and the call is repeated until it is granted")
     func refusedLater() {
         var scene = reconnected(after: "subscribe")
         let refusal = scene.now

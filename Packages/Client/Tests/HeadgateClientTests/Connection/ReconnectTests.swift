@@ -121,7 +121,7 @@ import Testing
         #expect(try #require(scene.results.last).result == .failure(.disconnected))
     }
 
-    @Test("With nothing to send it does not connect again before the next call")
+    @Test("Without calls the client reconnects only at the next call")
     func idle() {
         var scene = MachineScene()
         scene.call()

@@ -4,7 +4,7 @@ import Testing
 @testable import HeadgateClient
 
 @Suite struct SortedLineTests {
-    @Test("It keeps the order through any insertions and removals", arguments: Seeds.first(20))
+    @Test("A sorted line stays in order through any insertions and removals", arguments: Seeds.first(20))
     func againstAnArray(seed: Seed) {
         var generator = SeededRandom(seed: seed)
         var line = SortedLine<Int>()

@@ -61,7 +61,7 @@ import Testing
         #expect(scene.results[0].result.refusal?.reason == .shuttingDown)
     }
 
-    @Test("A daemon that was found stopping has existed: later calls wait for it as after a loss")
+    @Test("After a stopping daemon was found, later calls wait as after a lost connection")
     func foundStoppingBefore() {
         var scene = MachineScene {
             $0.connectTimeout = .zero
@@ -96,7 +96,7 @@ import Testing
         #expect(scene.results.isEmpty)
     }
 
-    @Test("A client waits for a stopping daemon as after a loss")
+    @Test("A client waits for a stopping daemon as after a lost connection")
     func foundStopping() {
         var scene = MachineScene {
             $0.connectTimeout = .zero
@@ -139,7 +139,7 @@ import Testing
         }
     }
 
-    @Test("A malformed answer ends the written calls, since it would only come again, and spares the others")
+    @Test("A malformed answer ends the written calls, because repeating them might cause it again; the others go on")
     func nonsense() {
         var scene = MachineScene { $0.maxUnanswered = 1 }
         scene.call()

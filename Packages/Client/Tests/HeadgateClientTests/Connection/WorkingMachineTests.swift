@@ -14,7 +14,7 @@ import Testing
         return scene
     }
 
-    @Test("D11: a daemon that stops gets its answers first")
+    @Test("D11: the client answers a stopping daemon's requests before it leaves the connection")
     func answersFirst() {
         var scene = scene()
         scene.apply { machine, _ in machine.requestCame() }

@@ -75,7 +75,7 @@ import Testing
         #expect(lines.contains("# UNIT headgate_store_events events"))
     }
 
-    @Test("O1: promtool finds nothing wrong with it")
+    @Test("O1: promtool reports no problem in the text")
     func promtool() throws {
         let tool = Process()
         let input = Pipe()

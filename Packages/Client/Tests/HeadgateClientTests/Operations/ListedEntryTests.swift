@@ -35,7 +35,7 @@ import Testing
         #expect(dispatcher.oldest == nil && dispatcher.retryAt == nil && !dispatcher.isOpen)
     }
 
-    @Test("F2: the answer of a flush is read whole; one that ended in no known way is a bad answer")
+    @Test("F2: the answer of a flush is read whole; one with an unknown end is a bad answer")
     func flush() throws {
         let answer = try FinishedFlush([
             "flush": "f1", "ended": "timeout",

@@ -43,7 +43,7 @@ import Testing
         Entry("track_many") { $0.read { try TrackManyReceipt($0) } },
     ]
 
-    @Test("Each member of a declared result is read: without it the value is another", arguments: entries)
+    @Test("Each member of a declared result is read: without the member the value differs", arguments: entries)
     func members(_ entry: Entry) throws {
         let schema = try #require(entry.schema)
         guard case .object(let example) = Example.value(of: schema) else { return #expect(Bool(false)) }

@@ -28,7 +28,7 @@ import Testing
         #expect(throws: DecodingError.self) { try DeliveredEvent<Label>(["data": ["labelText": "x"]]) }
     }
 
-    @Test("K3: each event has its outcome: dead where its data is of another type, again where work throws")
+    @Test("K3: each event has its outcome: dead if its data has another type, retry if the handler throws")
     func work() async throws {
         try await withDaemon { scene in
             let client = try scene.client { $0.coder.keys = .snakeCase }

@@ -4,14 +4,14 @@ import HeadgateData
 import HeadgateWire
 import Testing
 
-/// Subscriptions to dispatchers over a real socket (Behaviour K3).
+/// Tests subscriptions to dispatchers over a real socket (Behaviour K3).
 @Suite(.timeLimit(.minutes(5))) struct SubscriptionTests {
     private func dispatch(_ number: Int, _ dispatcher: String, _ batch: String) -> String {
         #"{"jsonrpc":"2.0","id":\#(number),"method":"dispatch","params":{"dispatcher":"\#(dispatcher)","#
             + #""batch":"\#(batch)","attempt":2,"events":[{"id":"a"},{"id":"b"}]}}"#
     }
 
-    @Test("K3: batches come, and are answered: settled, by event, or given back")
+    @Test("K3: batches are answered: all delivered, outcomes by event, or an error")
     func batches() async throws {
         try await withDaemon { scene in
             let subscriber = try Subscriber(scene.daemon.path)
@@ -114,7 +114,7 @@ import Testing
         }
     }
 
-    @Test("A repeated subscription stays when the daemon has released the former one")
+    @Test("A repeated subscription stays when the daemon has ended the former one")
     func subscribedAgainWhileLeaving() async throws {
         try await withDaemon { scene in
             let subscriber = try Subscriber(scene.daemon.path)

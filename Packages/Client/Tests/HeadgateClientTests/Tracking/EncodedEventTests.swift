@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test("Many values are tracked in their order, each on its own or all together")
+    @Test("Many values are tracked in their order, each on its own or atomically")
     func many() async throws {
         try await withDaemon { scene in
             let client = try scene.client()

@@ -5,7 +5,7 @@ import Testing
 
 @testable import HeadgateClient
 
-/// Watches as sequences, over a real socket (Protocol, `watch`; Behaviour B10).
+/// Tests watches as sequences over a real socket (Protocol, `watch`; Behaviour B10).
 @Suite(.timeLimit(.minutes(5))) struct WatchSequenceTests {
     private func change(_ watch: String, _ dispatcher: String) -> String {
         #"{"jsonrpc":"2.0","method":"changed","params":{"watch":"\#(watch)","topic":"dispatchers","#
@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    @Test("A loop that is left ends its watch here and at the daemon; another one is a watch of its own")
+    @Test("Leaving a loop ends its watch in the client and at the daemon; the next loop begins another watch")
     func left() async throws {
         try await withDaemon { scene in
             await scene.daemon.answer("watch", with: ["watch": "w1"])
@@ -101,7 +101,7 @@ import Testing
         }
     }
 
-    @Test("A watch that is refused throws why")
+    @Test("A refused watch throws the daemon's error")
     func refused() async throws {
         try await withDaemon { scene in
             let error = RPCError(.unauthorized, "not you")

@@ -3,7 +3,7 @@ import HeadgateClientTesting
 import HeadgateWire
 import Testing
 
-/// Watches over a real socket (Protocol, `watch`).
+/// Tests watches over a real socket (Protocol, `watch`).
 @Suite(.timeLimit(.minutes(5))) struct WatchTests {
     private func change(_ watch: String, _ number: Int) -> String {
         #"{"jsonrpc":"2.0","method":"changed","params":{"watch":"\#(watch)","n":\#(number)}}"#
@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    @Test("B10: without topics it asks for all; after a restart of the daemon the watch begins again, under its new id")
+    @Test("B10: a watch without topics requests all, and begins again under a new id after a restart of the daemon")
     func restart() async throws {
         try await withDaemon { scene in
             await scene.daemon.answer("watch", with: ["watch": "old"])
@@ -49,7 +49,7 @@ import Testing
         }
     }
 
-    @Test("An abandoned watch ends here and at the daemon")
+    @Test("An abandoned watch ends in the client and at the daemon")
     func cancelled() async throws {
         try await withDaemon { scene in
             await scene.daemon.answer("watch", with: ["watch": "w1"])
@@ -123,7 +123,7 @@ import Testing
         }
     }
 
-    @Test("A daemon that is not there ends a watch as soon as its patience does")
+    @Test("Without a daemon a watch ends at its timeout")
     func noReader() async throws {
         let scene = try ClientScene()
         let watcher = try Watcher(scene.daemon.path) { $0.connectTimeout = .zero }

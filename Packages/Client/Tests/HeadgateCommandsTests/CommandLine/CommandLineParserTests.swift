@@ -16,7 +16,7 @@ import Testing
         #expect(arguments.operands.isEmpty)
     }
 
-    @Test("Options may stand between operands; behind -- there are none")
+    @Test("Options may stand between operands; after -- there are only operands")
     func operands() throws {
         #expect(try run(["flush", "a", "--wait", "b", "--timeout", "3"]).arguments.operands == ["a", "b"])
         #expect(try run(["send", "x", "--", "--a=b", "--json"]).arguments.operands == ["x", "--a=b", "--json"])

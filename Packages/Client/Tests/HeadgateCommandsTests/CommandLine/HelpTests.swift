@@ -34,7 +34,7 @@ import Testing
 
 /// Tests the manual page headgate(1).
 @Suite struct ManualPageTests {
-    @Test("Docs/Manual/headgate.1 is what the commands say of themselves")
+    @Test("Docs/Manual/headgate.1 equals the page made from the commands' help")
     func written() throws {
         let path = URL(filePath: #filePath).deletingLastPathComponent()
             .appending(path: "../../../../../Docs/Manual/headgate.1").standardized.path
@@ -42,7 +42,7 @@ import Testing
         #expect(isWritten, "Tools/manuals writes it anew")
     }
 
-    @Test("It has every command and every option")
+    @Test("The manual page has every command and every option")
     func complete() {
         for command in CommandTable.all {
             #expect(ManualPage.text.contains(".SS \(command.name.split(separator: "-").joined(separator: "\\-"))"))

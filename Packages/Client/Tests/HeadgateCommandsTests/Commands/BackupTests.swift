@@ -102,7 +102,7 @@ import Testing
         }
     }
 
-    @Test("An entry of a tar archive is these bytes")
+    @Test("An entry of a tar archive has the expected bytes")
     func entry() {
         let entry = TarArchive.file("log/1", Array("abc".utf8), at: 8)
         #expect(entry.count == 1_024 && Array(entry[512..<515]) == Array("abc".utf8))

@@ -90,7 +90,7 @@ import Testing
         }
     }
 
-    @Test("D5: a retry says that the dispatcher retries, not that there was nothing to end")
+    @Test("D5: a retry prints that the dispatcher retries, even if it was not backing off")
     func retryText() async throws {
         try await withDaemon { daemon in
             let run = try await ToolRun.run(["retry", "collect"], on: daemon)

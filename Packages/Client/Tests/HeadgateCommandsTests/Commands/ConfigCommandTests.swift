@@ -5,7 +5,7 @@ import Testing
 @testable import HeadgateCommands
 
 @Suite struct SettingsPatchTests {
-    @Test("S1: places and values become one patch, which keeps every digit")
+    @Test("S1: key paths and values become one patch, which keeps every digit")
     func patch() throws {
         let patch = try SettingsPatch.parse([
             "barriers.BatchingBarrier.configuration.batch_size=20", "barriers.BatchingBarrier.scopes=[\"a\"]",
@@ -50,7 +50,7 @@ import Testing
 }
 
 @Suite struct DaemonProgramTests {
-    @Test("The daemon is looked for beside the tool first, then in the directories of PATH")
+    @Test("The command searches the daemon's program in its own directory first, then in those of PATH")
     func candidates() {
         #expect(
             DaemonProgram.candidates(beside: "/opt/headgate/bin/headgate", searchPath: "/usr/bin:/bin")

@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    @Test("--since takes how long ago, counted from now")
+    @Test("--since takes a duration back from now")
     func ago() async throws {
         try await withDaemon { daemon in
             let moments = [10_800, 3_600].map { WallClock.local.now.milliseconds - $0 * 1_000 }

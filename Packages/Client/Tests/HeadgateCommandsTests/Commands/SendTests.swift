@@ -91,7 +91,7 @@ import Testing
         }
     }
 
-    @Test("send --stdin tracks a line each, in order, as it is")
+    @Test("send --stdin tracks each line as an event, in order and unchanged")
     func lines() async throws {
         try await withDaemon { daemon in
             let ids = (1...5_000).map { "l\($0)" }
@@ -168,7 +168,7 @@ import Testing
         }
     }
 
-    @Test("Q7: send --stdin loses and doubles nothing over connections that break")
+    @Test("Q7: send --stdin loses no event and stores none twice over connections that break")
     func losses() async throws {
         try await withDaemon {
             $0.number % 701 == 700 ? .breakInAnswer : .answer
@@ -212,7 +212,7 @@ import Testing
 @Suite struct InputLinesTests {
     private let text = "one\n\n  \r\ntwo\r\n\nthree\nvery long line\nlast"
 
-    @Test("Lines have their numbers, blank ones counted, wherever the pieces are cut", arguments: 1...50)
+    @Test("Line numbers count blank lines, and do not depend on the sizes of the reads", arguments: 1...50)
     func pieces(size: Int) {
         var lines = InputLines(longest: 8)
         var found: [String] = []
@@ -246,7 +246,7 @@ import Testing
         #expect(none.next() == nil)
     }
 
-    @Test("A last line without its end can be left out: its writer may have been ended in the middle")
+    @Test("A last line without a line end can be left out: its writer may have been killed in the middle")
     func unended() {
         var lines = InputLines(dropsUnendedLine: true)
         lines.append(Array("one\ntw".utf8))

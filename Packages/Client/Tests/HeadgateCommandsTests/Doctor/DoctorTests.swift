@@ -244,7 +244,7 @@ import Testing
 
 /// Tests the command with a daemon on a real socket.
 @Suite(.timeLimit(.minutes(5))) struct DoctorCommandTests {
-    @Test("doctor: exit 1 at a fault; a destination that refuses connections is one, and is named")
+    @Test("doctor: exit code 1 after a fault, such as a destination that refuses connections, which is named")
     func wrong() async throws {
         try await withDaemon { daemon in
             await daemon.answer(

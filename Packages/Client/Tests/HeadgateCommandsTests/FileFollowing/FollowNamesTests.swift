@@ -3,7 +3,7 @@ import Testing
 
 @testable import HeadgateCommands
 
-/// Tests which files a pattern stands for.
+/// Tests which files a pattern matches.
 @Suite struct FollowNamesTests {
     private func folder(_ files: String...) throws -> String {
         let path = NSTemporaryDirectory() + "hg-names-" + UUID().uuidString
@@ -12,7 +12,7 @@ import Testing
         return path
     }
 
-    @Test("A pattern stands for the regular files that match, without rotated and compressed ones")
+    @Test("A pattern matches regular files, without rotated and compressed ones")
     func matches() throws {
         let path = try folder("a.log", "a.log.1", "a.log.2.gz", "b.log", "b.log-old", "c.txt")
         defer { try? FileManager.default.removeItem(atPath: path) }
@@ -34,7 +34,7 @@ import Testing
         #expect(names.newFiles(besides: ["\(path)/a.log"], []) == ["\(path)/b.log"])
     }
 
-    @Test("A name with a sign of patterns is a path if such a file exists, and any other name is a path")
+    @Test("A name with wildcards is a path if such a file exists; any other name is a path")
     func paths() throws {
         let path = try folder("a[1].log")
         defer { try? FileManager.default.removeItem(atPath: path) }

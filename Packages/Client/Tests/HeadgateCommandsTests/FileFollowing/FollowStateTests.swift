@@ -62,7 +62,7 @@ import Testing
 
 /// Tests which faults may pass, and which messages are printed.
 @Suite struct FollowFaultTests {
-    @Test("A shortage is temporary; of other faults that is not known")
+    @Test("A shortage of space or memory is temporary; other faults may last")
     func passing() {
         for code in [ENOSPC, EDQUOT, ENOMEM, EMFILE, ENFILE] { #expect(FollowFault("write", "x", code).isPassing) }
         for code in [EIO, EROFS, EACCES, ENOTDIR] { #expect(!FollowFault("write", "x", code).isPassing) }
@@ -70,7 +70,7 @@ import Testing
         #expect(!FollowFault("it is in use").isPassing)
     }
 
-    @Test("Each reason has an effect on the line; a line is skipped only for a fault of its own")
+    @Test("Each reason of a refusal decides about its line; a line is skipped only for a fault of its own")
     func fates() {
         let again: [ErrorReason] = [.queueFull, .storage, .shuttingDown, .limit]
         let skipped: [ErrorReason] = [.eventTooLarge, .lineTooLong]

@@ -25,7 +25,7 @@ import Testing
         close(descriptor)
     }
 
-    @Test("L4: that a file was emptied is seen, also when the same text and more was written at once")
+    @Test("L4: an emptied file is detected, even if the same text and more was written at once")
     func emptied() throws {
         try withFile("one\n") { path, file in
             file.watchBeginning()
@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    @Test("A file is known by its beginning only once it has one; a hole at its start is no sign")
+    @Test("A file is identified by its first bytes once it has some; a hole at its start does not count")
     func beginning() throws {
         try withFile("") { path, file in
             file.watchBeginning()
@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    @Test("Data behind a hole is found without reading the hole")
+    @Test("Data after a hole is found without reading the hole")
     func hole() throws {
         try withFile("") { path, file in
             let writer = try #require(FileHandle(forWritingAtPath: path))

@@ -85,7 +85,7 @@ import Testing
         #expect(try stage.text(of: 15) == "one\ntwo, three\n")
         #expect(try !spool.empty(doneWith: 14, shortest: 5))
         #expect(try stage.text(of: 15) == "one\ntwo, three\n")
-        // However long a spool usually is when it is emptied: this one takes no more before.
+        // A full spool is emptied even below the usual length, because it takes no more before.
         #expect(try spool.empty(doneWith: 15, shortest: 16))
         #expect(try stage.text(of: 5) == "four\n")
     }

@@ -21,7 +21,7 @@ import Testing
         #expect(full?.isReaderGone == false)
     }
 
-    @Test("Complaints in the background do not wait for a reader")
+    @Test("Error messages in the background do not wait for a reader")
     func background() throws {
         let pipe = Pipe()
         let plain = Terminal(
@@ -44,7 +44,7 @@ import Testing
         #expect(OutputDescriptor(number: file.fileDescriptor).hasReaders)
     }
 
-    @Test("More than a pipe holds is written whole")
+    @Test("An output larger than a pipe's buffer is written whole")
     func large() {
         let pipe = Pipe()
         let text = String(repeating: "0123456789", count: 50_000)

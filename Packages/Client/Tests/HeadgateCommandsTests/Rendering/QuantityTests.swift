@@ -35,7 +35,7 @@ import Testing
         #expect(Quantity.rate(perSecond) == text)
     }
 
-    @Test("And counts")
+    @Test("Counts are printed with their nouns")
     func counts() {
         #expect(Quantity.counted(1, "event") == "1 event")
         #expect(Quantity.counted(0, "event") == "0 events")

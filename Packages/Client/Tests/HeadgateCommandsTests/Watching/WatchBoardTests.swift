@@ -57,7 +57,7 @@ import Testing
         #expect(board.outcomes.map(\.delivered) == [4])
     }
 
-    @Test("The rate is per second, and starts again with a connection")
+    @Test("The rate is per second, and starts again with each connection")
     func rate() {
         var board = WatchBoard()
         board.began()

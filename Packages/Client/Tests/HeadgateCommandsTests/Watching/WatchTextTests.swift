@@ -74,12 +74,12 @@ import Testing
         #expect(lines[3].hasPrefix("collect"))
     }
 
-    @Test("With nothing held it says so")
+    @Test("Without blocked dispatchers the screen says so")
     func nothing() {
         #expect(text([.barriers]).lines(WatchBoard(), wide).contains("No dispatcher is blocked."))
     }
 
-    @Test("It never takes more room than there is", arguments: 0...12, [0, 1, 7, 30, 80])
+    @Test("The screen never exceeds the size of the terminal", arguments: 0...12, [0, 1, 7, 30, 80])
     func room(rows: Int, columns: Int) {
         let all = WatchTopic.allCases
         let lines = text(all).lines(board, ScreenTerminal.Size(rows: rows, columns: columns))

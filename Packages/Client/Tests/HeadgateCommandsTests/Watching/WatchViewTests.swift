@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    @Test("A daemon that refuses, or is not there, ends it with the terminal as it was")
+    @Test("If the daemon refuses the watch or is absent, the command ends and restores the terminal")
     func refused() async throws {
         try await withDaemon { daemon in
             let terminal = try PseudoTerminal(rows: 10, columns: 100)
@@ -100,7 +100,7 @@ import Testing
         #expect(painter.text(for: ["a"]) == "\u{1B}[H\u{1B}[J\u{1B}[1;1H\u{1B}[2Ka")
     }
 
-    @Test("Whatever was shown, the terminal shows the lines and nothing else", arguments: Seeds.first(30))
+    @Test("After each update the terminal shows exactly the new lines", arguments: Seeds.first(30))
     func onATerminal(seed: Seed) {
         var painter = ScreenPainter()
         var terminal = TinyTerminal()

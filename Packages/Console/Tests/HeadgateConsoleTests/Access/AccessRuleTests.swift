@@ -57,12 +57,12 @@ struct AccessRuleTests {
         #expect(status(rule().judge(request("/", ["cookie": "headgate_console_9477=\(offer)"]))) == 401)
     }
 
-    @Test("Only Bearer shows it", arguments: ["Basic secret", "secret", "Bearer", "Bearer secret more"])
+    @Test("Only the scheme Bearer is accepted", arguments: ["Basic secret", "secret", "Bearer", "Bearer secret more"])
     func schemes(value: String) {
         #expect(status(rule().judge(request("/", ["authorization": value]))) == 401)
     }
 
-    @Test("The token in a header, or an open session, opens the pages; the token in a cookie opens nothing")
+    @Test("The token in a header or an open session grants the pages; the token in a cookie grants nothing")
     func granted() {
         #expect(rule().judge(known("/")) == .granted(.page(.overview)))
         #expect(rule().judge(known("HEAD", "/")) == .granted(.page(.overview)))
@@ -78,7 +78,7 @@ struct AccessRuleTests {
             rule().setCookie(session: "abc") == "headgate_console_9477=abc; Path=/; HttpOnly; SameSite=Strict")
     }
 
-    @Test("Signing out is a POST of the console's own page, and needs no --allow-control")
+    @Test("Signing out is a POST from the console's own page, and needs no --allow-control")
     func signOut() {
         #expect(rule().judge(known("POST", "/sign-out", own)) == .signedOut)
         #expect(status(rule().judge(known("POST", "/sign-out"))) == 403)
@@ -98,7 +98,7 @@ struct AccessRuleTests {
         #expect(location == "/")
     }
 
-    @Test("A token in the address of a form changes nothing: it needs the cookie")
+    @Test("A form needs the session's cookie: a token in its address is not enough")
     func tokenInForm() {
         let post = request(
             "POST", "/dispatchers/a/flush?token=secret", ["origin": "http://127.0.0.1:9477"])
@@ -113,9 +113,9 @@ struct AccessRuleTests {
         #expect(status(rule.judge(request("/?token=secret"))) == 401)
     }
 
-    // MARK: For machines
+    // MARK: Metrics and health checks
 
-    @Test("/metrics needs the token by the name of a proxy, and none by the console's own address")
+    @Test("/metrics needs the token under a proxy's host name, and none under the console's own address")
     func metricsByProxy() {
         let rule = rule(names: ["con.example"])
         let byName = request("/metrics", host: "con.example")
@@ -160,7 +160,7 @@ struct AccessRuleTests {
         }
     }
 
-    @Test("No Host is 421, and so are two")
+    @Test("A request without a Host header, or with two, is answered with 421")
     func hostOnce() {
         #expect(status(rule().judge(request("/healthz", host: nil))) == 421)
         var two = request("/healthz")
@@ -178,7 +178,7 @@ struct AccessRuleTests {
         #expect(rule(names: ["con.Example", "b:8"]).judge(request("/healthz", host: host)) == .health)
     }
 
-    @Test("A name that was allowed with a port is not with another")
+    @Test("A host name that is allowed with one port is refused with another")
     func allowedPort() {
         #expect(status(rule(names: ["b:8"]).judge(request("/healthz", host: "b:9"))) == 421)
     }
@@ -192,7 +192,7 @@ struct AccessRuleTests {
         #expect(status(rule().judge(known("POST", "/dispatchers/a/pause", own))) == 403)
     }
 
-    @Test("A change is a POST of the page's own")
+    @Test("A change is a POST from the console's own page")
     func ownChange() {
         let change = Route.Change(dispatcher: "a", act: .pause)
         #expect(rule(control: true).judge(known("POST", "/dispatchers/a/pause", own)) == .granted(.change(change)))
@@ -216,7 +216,7 @@ struct AccessRuleTests {
         #expect(status(rule(control: true).judge(known("POST", "/dispatchers/a/pause"))) == 403)
     }
 
-    @Test("A form with a foreign origin and the token, but at an allowed name, has to be of that name")
+    @Test("A form at an allowed host name must have that name as its origin, even with the token")
     func originOfName() {
         let rule = rule(control: true, names: ["con.example"])
         func verdict(_ origin: String) -> Int? {
@@ -226,7 +226,7 @@ struct AccessRuleTests {
         #expect(verdict("https://con.example") == nil && verdict("http://127.0.0.1:9477") == 403)
     }
 
-    // MARK: Nonsense
+    // MARK: Malformed requests
 
     @Test("A missing or broken address is refused", arguments: ["*", "http://a/", "/?a=%zz", "/?a=%ff"])
     func nonsense(target: String) {

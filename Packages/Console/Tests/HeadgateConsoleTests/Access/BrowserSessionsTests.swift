@@ -18,7 +18,7 @@ struct BrowserSessionsTests {
         #expect(!isOpen && sessions.count == 0)
     }
 
-    @Test("A browser that also sends an old cookie has its session, and an unknown one has none")
+    @Test("A browser that also sends an old cookie keeps its session; an unknown cookie has none")
     func several() {
         var sessions = BrowserSessions()
         sessions.begin(at: .zero, id: "new")
@@ -39,7 +39,7 @@ struct BrowserSessionsTests {
         #expect(sessions.count == 0)
     }
 
-    @Test("There are not more sessions than 256: a further one ends the one that was used least recently")
+    @Test("There are at most 256 sessions: one more ends the least recently used session")
     func most() {
         var sessions = BrowserSessions()
         for number in 0..<300 { sessions.begin(at: .seconds(number), id: "\(number)") }

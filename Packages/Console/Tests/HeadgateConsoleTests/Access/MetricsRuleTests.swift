@@ -15,7 +15,7 @@ struct MetricsRuleTests {
         if case .refused(let status, _) = verdict { status } else { nil }
     }
 
-    @Test("Without a token /metrics and /healthz are served by the own names, and nothing else is there")
+    @Test("Without a token /metrics and /healthz are served under the own host names, and no other path exists")
     func local() {
         let rule = MetricsRule(.default, token: nil, names: ["m.example"])
         #expect(rule.judge(request("/metrics")) == .metrics(isOpenMetrics: false))
@@ -28,7 +28,7 @@ struct MetricsRuleTests {
         #expect(rule.judge(request("/metrics", method: "POST")) == .wrongMethod(allowed: "GET, HEAD"))
     }
 
-    @Test("With a token /metrics needs it in a header, by whatever name, and /healthz does not")
+    @Test("With a token /metrics needs it in a header, under any host name, and /healthz does not")
     func token() throws {
         let rule = MetricsRule(try ListenAddress(anywhere: "0.0.0.0:9478"), token: Token("secret"), names: [])
         func verdict(_ headers: [String: String]) -> AccessRule.Verdict {

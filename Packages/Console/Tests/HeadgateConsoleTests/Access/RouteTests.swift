@@ -26,7 +26,7 @@ struct RouteTests {
         }
     }
 
-    @Test("A plus in a path is a plus")
+    @Test("A plus sign in a path is not decoded as a space")
     func plus() {
         #expect(route("/dispatchers/a+b") == .page(.dispatcher("a+b")))
     }

@@ -5,7 +5,7 @@ import Testing
 /// Tests the token of the console (Protocol, The console).
 @Suite("Tokens")
 struct TokenTests {
-    @Test("A token matches itself, and nothing that begins, ends or looks like it")
+    @Test("A token matches itself, and no text with the same beginning or end, or that looks similar")
     func matching() throws {
         let token = try #require(Token("abcdef"))
         #expect(token.matches("abcdef"))
@@ -19,7 +19,7 @@ struct TokenTests {
         for text in ["", "a b", "a;b", "a,b", "a\"b", "a\\b", "a\nb", "ä"] { #expect(Token(text) == nil) }
     }
 
-    @Test("Each made token is another one, of 256 bits")
+    @Test("Each generated token differs from the others, and has 256 bits")
     func chance() {
         let tokens = (0..<20).map { _ in Token.fresh().text }
         #expect(Set(tokens).count == 20 && tokens.allSatisfy { $0.count == 64 })

@@ -19,7 +19,7 @@ struct ConsoleOptionsTests {
         #expect(options.socketPath == nil && options.tokenFile == nil && !options.allowsControl && options.hosts == [])
     }
 
-    @Test("A value stands behind its option, or behind an equals sign; --host may be repeated")
+    @Test("A value follows its option, or an equals sign; --host may be repeated")
     func values() throws {
         let options = try options(
             "--listen", "[::1]:80", "--socket=/s=1", "--token-file", "t", "--host", "a", "--host=b", "--allow-control")
@@ -73,7 +73,7 @@ struct ConsoleOptionsTests {
         #expect(try ListenAddress(anywhere: "[fe80::1]:80").url("/metrics") == "http://[fe80::1]:80/metrics")
     }
 
-    @Test("All of 127/8, localhost, [::1] and any path are loopback")
+    @Test("All of 127/8, localhost, [::1] and any socket path count as loopback")
     func loopback() throws {
         #expect(try ListenAddress("127.9.8.7:1") == .ipv4([127, 9, 8, 7], port: 1))
         #expect(try ListenAddress("localhost:0") == .ipv4([127, 0, 0, 1], port: 0))
@@ -81,7 +81,7 @@ struct ConsoleOptionsTests {
         #expect(try ListenAddress("./c.sock") == .path("./c.sock"))
     }
 
-    @Test("The address of a page can be opened as it stands")
+    @Test("The printed address of a page can be opened unchanged")
     func urls() throws {
         #expect(ListenAddress.default.url("/") == "http://127.0.0.1:9477/")
         #expect(ListenAddress.ipv6(ListenAddress.loopback6, port: 1).url("/a") == "http://[::1]:1/a")

@@ -30,7 +30,7 @@ struct DaemonStateTests {
         #expect(state.asOf == now)
     }
 
-    @Test("The state of an absent daemon stays, with the time of its loss; its clients have no daemon")
+    @Test("The state of an absent daemon stays, with the time of the loss, but without its clients")
     func away() {
         var state = state("a")
         state.take(clients: [])
@@ -45,7 +45,7 @@ struct DaemonStateTests {
         #expect(state.presence == .serving && state.isReady)
     }
 
-    @Test("X1: a daemon that grants no right to look is still shown as connected")
+    @Test("X1: a daemon that grants no right to read its state is still shown as connected")
     func refusing() {
         var state = DaemonState()
         state.fail(ClientError.refused(RPCError(.unauthorized, "no")), at: now)

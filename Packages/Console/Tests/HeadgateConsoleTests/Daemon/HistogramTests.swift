@@ -10,7 +10,7 @@ struct HistogramTests {
         try #require(Histogram(bounds: [1, 2, 4], counts: counts))
     }
 
-    @Test("A quantile lies straight between the bounds around it")
+    @Test("A quantile is interpolated linearly between the bounds of its bucket")
     func quantiles() throws {
         let times = try histogram(0, 10, 10, 10)
         #expect(times.quantile(0.5) == 1.5)

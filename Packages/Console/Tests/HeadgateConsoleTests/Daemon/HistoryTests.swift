@@ -30,7 +30,7 @@ struct HistoryTests {
         #expect(steps.map { $0?.received } == expected)
     }
 
-    @Test("A missing reading is a gap, and the next one starts again")
+    @Test("A missing reading is a gap, and rates start again after it")
     func gaps() {
         var history = History()
         for time in [0.0, 2, 4, 60, 62] { history.take(sample(Int(time)), at: time) }
@@ -39,7 +39,7 @@ struct HistoryTests {
             steps.suffix(32).map { $0 != nil } == [false, true, true] + Array(repeating: false, count: 28) + [true])
     }
 
-    @Test("After a restart of the daemon there is no rate from before")
+    @Test("After a restart of the daemon no rate spans the restart")
     func restart() {
         var history = History()
         history.take(sample(1_000), at: 0)

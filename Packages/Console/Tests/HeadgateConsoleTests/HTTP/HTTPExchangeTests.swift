@@ -2,7 +2,7 @@ import Testing
 
 @testable import HeadgateConsole
 
-/// Tests requests whose browser leaves.
+/// Tests requests whose browser disconnects.
 @Suite("HTTP exchanges")
 struct HTTPExchangeTests {
     private final class Stream: StreamSource {
@@ -17,7 +17,7 @@ struct HTTPExchangeTests {
         HTTPExchange(on: try #require(OpaquePointer(bitPattern: 8)), of: nil, target: "/live", stage: stage)
     }
 
-    @Test("A stream whose browser left before it was answered loses its reader, once")
+    @Test("A browser that disconnects before its stream is answered is reported as a lost reader, once")
     func before() throws {
         let (stream, exchange) = (Stream(), try exchange(at: .requested))
         exchange.end()
@@ -25,7 +25,7 @@ struct HTTPExchangeTests {
         #expect(stream.departures == 1)
     }
 
-    @Test("So does a stream whose browser left after the answer, before the library took it")
+    @Test("A browser that disconnects after the answer, before the library took it, is a lost reader, too")
     func between() throws {
         let (stream, exchange) = (Stream(), try exchange(at: .requested))
         exchange.answer(.events(stream))
@@ -35,7 +35,7 @@ struct HTTPExchangeTests {
         #expect(stream.departures == 1)
     }
 
-    @Test("A second answer is not taken, and its stream has no reader")
+    @Test("A second answer to a request is refused, and its stream has no reader")
     func twice() throws {
         let (first, second, exchange) = (Stream(), Stream(), try exchange(at: .requested))
         exchange.answer(.events(first))

@@ -8,7 +8,7 @@ struct OpenConnectionsTests {
         OpenConnections(most: most, timeLimit: .seconds(10))
     }
 
-    @Test("A head and a body have a fixed time each, which an answer has not")
+    @Test("Reading the head and reading the body each have a time limit, and an answer has none")
     func deadlines() {
         var open = connections()
         let surplus = open.opened(1, at: .zero)
@@ -24,7 +24,7 @@ struct OpenConnectionsTests {
         #expect(open.overdue(at: .seconds(2_000)).isEmpty && open.count == 0)
     }
 
-    @Test("At the limit the oldest connection without a session makes room; sessions are spared")
+    @Test("At the limit the oldest connection without a session is closed; those with sessions stay")
     func room() {
         var open = connections()
         let first = [1, 2, 3].map { open.opened($0, at: .zero) }
@@ -39,7 +39,7 @@ struct OpenConnectionsTests {
         #expect(third == 5)
     }
 
-    @Test("O3: each connection over the limit closes another one, also before the first of them is closed")
+    @Test("O3: each connection over the limit closes a different one, even while earlier ones are still closing")
     func burst() {
         var open = connections()
         let surplus = (1...9).map { open.opened($0, at: .zero) }

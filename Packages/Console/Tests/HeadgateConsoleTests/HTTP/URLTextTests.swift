@@ -18,7 +18,7 @@ struct URLTextTests {
         }
     }
 
-    @Test("Broken encodings are nil", arguments: ["%", "%a", "%zz", "%ff", "%c3", "a%2"])
+    @Test("A malformed encoding decodes to nil", arguments: ["%", "%a", "%zz", "%ff", "%c3", "a%2"])
     func broken(text: String) {
         #expect(URLText.decoded(text) == nil && FormFields("a=\(text)") == nil)
     }

@@ -9,7 +9,7 @@ struct EventTextTests {
         String(decoding: EventText.event("region", words), as: UTF8.self)
     }
 
-    @Test("Each line becomes one of data, whatever ends it, so that no text ends an event or begins another")
+    @Test("Each line, whatever its line end, becomes a data line, so that no text ends or begins an event")
     func framing() {
         #expect(text("a") == "event: region\ndata: a\n\n")
         #expect(text("a\nb") == "event: region\ndata: a\ndata: b\n\n")

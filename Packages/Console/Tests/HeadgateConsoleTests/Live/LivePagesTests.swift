@@ -59,7 +59,7 @@ struct LivePagesTests {
         #expect(reported(early) == "event: region\ndata: a\ndata: second\n\n" && reported(early) == "")
     }
 
-    @Test("A stream that is ended says nothing more")
+    @Test("An ended stream sends no more data")
     func ended() throws {
         let stage = try Stage()
         let reader = try stage.reader()

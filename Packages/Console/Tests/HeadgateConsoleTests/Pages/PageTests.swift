@@ -74,7 +74,7 @@ struct PageTests {
         }
     }
 
-    @Test("Nothing on a page is from another place, and no page has a script or a style of its own in it")
+    @Test("No page loads anything from another host, or has inline scripts or styles")
     func ownFilesOnly() throws {
         for page in try pages() {
             for foreign in ["http:", "https:", "src=\"//", "<style", " style=", " onclick=", "javascript:"] {
@@ -132,7 +132,7 @@ struct PageTests {
         }
     }
 
-    @Test("R2: the preview of a rewind shows how many events it means, from when to when, and confirms by number")
+    @Test("R2: the preview of a rewind shows the number and times of its events, and confirms by sequence number")
     func rewind() {
         let page = RewindPage(dispatcher: "web", clock: clock)
         let preview: DataObject = [
@@ -206,7 +206,7 @@ struct PageTests {
         #expect(lines.map(\.value) == ["1", "[\"x\",\"y\"]", "text", "{}"])
     }
 
-    @Test("B10: the picture says in words which gates are down, and the water comes as far as the first of them")
+    @Test("B10: the picture names the closed gates in words, and its water ends at the first of them")
     func channel() throws {
         func gate(_ word: String, _ state: ListedBarrier.State) -> DaemonState.Gate {
             .init(barrier: ListedBarrier(["id": .string(word), "word": .string(word)]), state: state)

@@ -5,7 +5,7 @@ import Testing
 /// Tests the plots that the server draws.
 @Suite("Plots")
 struct PlotTests {
-    @Test("A line goes from value to value, the largest at the top, and breaks at unknown values")
+    @Test("A line connects the values, with the largest at the top, and has gaps at unknown values")
     func lines() {
         #expect(Plot.path([0, 5, 10], top: 10) == "M0 100h.5L1 50L2 0")
         #expect(Plot.path([nil, 10, nil, nil, 0, 2.5], top: 10) == "M1 0h.5M4 100h.5L5 75")

@@ -3,8 +3,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/// Carries a transfer of libcurl's out against a server in this process, which sends some bytes as soon as it is connected
-/// to, and then nothing more.
-/// \param easy a `CURL *`, ready but for the connection.
-/// \return libcurl's word for what came of it, a `CURLcode`; -1 where there is no socket to be had.
+/// Performs a libcurl transfer with a server in this process. The server sends the given bytes as soon as it has a
+/// connection, and nothing more.
+/// \param easy a `CURL *` that is prepared except for its connection.
+/// \return the transfer's result, a `CURLcode`; -1 if no socket can be made.
 int fuzz_socket_perform(void *easy, const uint8_t *bytes, size_t count);
