@@ -62,11 +62,11 @@ def survives(command, daemon, how):
     with Program(command, path.path, "--max-unanswered", 300, "track", EVENTS, "certified") as program:
         receipts = program.finish()
     path.close()
-    expect("whether the daemon ended in the middle", True, path.has_broken)
+    expect("the daemon ended in the middle", True, path.has_broken)
     expect("the receipts", list(range(EVENTS)), [line["n"] for line in receipts if "result" in line])
     with Program(command, daemon.socket_path, "calls") as program:
         caller = Caller(program)
-        expect("what is queued", EVENTS, caller.result("dispatcher.list")["dispatchers"][0]["pending"])
+        expect("the pending events", EVENTS, caller.result("dispatcher.list")["dispatchers"][0]["pending"])
         caller.result("dispatcher.resume", id="collect")
         expect("the flush", "settled", caller.result("flush", wait=True)["ended"])
     events = daemon.delivered()
@@ -88,15 +88,15 @@ def survives_a_lost_answer(command, daemon):
             for n in range(MANY)
         ]
     path.close()
-    expect("whether the daemon was killed in the middle", True, path.has_broken)
-    expect("who is a repeat", [0] * 8 + [2] + [0] * 11, [receipt["duplicates"] for receipt in receipts])
+    expect("the daemon was killed in the middle", True, path.has_broken)
+    expect("the duplicates", [0] * 8 + [2] + [0] * 11, [receipt["duplicates"] for receipt in receipts])
     path = BreakingPath(daemon, 2, "swallow")
     with Program(command, path.path, "calls") as program:
         caller = Caller(program)
         expect("a status whose answer was lost", True, caller.result("status")["ready"])
         expect("the flush", "settled", caller.result("flush", wait=True)["ended"])
     path.close()
-    expect("whether the daemon was killed under the status", True, path.has_broken)
+    expect("the daemon was killed during the call of status", True, path.has_broken)
     events = daemon.delivered()
     delivered_ids = list(dict.fromkeys(event["id"] for event in events))
     expect("the ids, in order", [id for receipt in receipts for id in receipt["ids"]], delivered_ids)
@@ -135,16 +135,16 @@ def holds_events(command, daemon):
         caller.result("track", event="guarded", id="g1", data={"text": "ü 😀 \u0000"})
         held = caller.result("flush", wait=True, timeout_ms=50)
         expect("a flush that is held", "timeout", held["ended"])
-        expect("what holds it", ["guard"], held["dispatchers"]["collect"]["blocked_by"])
+        expect("the blocking barriers", ["guard"], held["dispatchers"]["collect"]["blocked_by"])
         barrier = next(one for one in caller.result("barrier.list")["barriers"] if one["id"] == "guard")
         expect("its state", {"collect": "closed"}, barrier["states"])
-        expect("what is delivered meanwhile", before, len(daemon.delivered()))
+        expect("the events delivered meanwhile", before, len(daemon.delivered()))
         caller.result("barrier.set", id="guard", state="open", reason="checked")
         expect("a flush that passes", "settled", caller.result("flush", wait=True)["ended"])
         event = daemon.delivered()[-1]
-        expect("what is delivered", ("g1", {"text": "ü 😀 \u0000"}), (event["id"], {"text": event["data"]["text"]}))
+        expect("the delivered events", ("g1", {"text": "ü 😀 \u0000"}), (event["id"], {"text": event["data"]["text"]}))
         caller.result("barrier.unregister", id="guard")
-        expect("what is gone", (-32000, "not_found", None), caller.refusal("barrier.set", id="guard", state="open"))
+        expect("the removed entries", (-32000, "not_found", None), caller.refusal("barrier.set", id="guard", state="open"))
 
 
 def reports_its_status(command, daemon):
@@ -231,7 +231,7 @@ def watches_over_a_kill(command, daemon):
             news = watcher.line()
             words.append(news["news"])
             is_closed = "interrupted" in words and (is_closed or reports_state(news, "blocked"))
-        expect("what is told of the loss", len(topics), words.count("interrupted"))
+        expect("the report of the loss", len(topics), words.count("interrupted"))
         caller.result("dispatcher.resume", id="collect")
         state_is(watcher, "open")
 
@@ -253,7 +253,7 @@ def sets_its_barrier_again(command, daemon):
             kill_and_start(daemon, caller, Caller(operator))
             owned = [({"collect": "closed"}, False, "audit", True)]
             until("the barrier", owned, lambda: guard(Caller(operator)))
-            expect("who is not its owner", "conflict", Caller(operator).refusal("barrier.set", id="guard", state="open")[1])
+            expect("the refusal of another client", "conflict", Caller(operator).refusal("barrier.set", id="guard", state="open")[1])
             caller.result("barrier.set", id="guard", state="open", dispatcher="collect", reason="checked")
             opened = [({"collect": "open"}, False, "checked", True)]
             expect("for one dispatcher", opened, guard(caller))
@@ -262,7 +262,7 @@ def sets_its_barrier_again(command, daemon):
         left = [({"collect": "closed"}, False, "its owner ", False)]
         until("it stays closed", left, lambda: [(*one[:2], one[2][:10], one[3]) for one in guard(Caller(operator))])
         Caller(operator).result("barrier.unregister", id="guard", force=True)
-        expect("what is left", [], guard(Caller(operator)))
+        expect("the remaining barriers", [], guard(Caller(operator)))
 
 
 @needs(STANDING)
@@ -326,18 +326,18 @@ def works(command, daemon):
         track("fail", "4", 1, 2)
         expect("the flush", "settled", caller.result("flush", wait=True)["ended"])
         letters = caller.result("dead_letters.list", dispatcher="jobs")["dead_letters"]
-        expect("what it gave up", [("2", "refused"), ("4", "max_attempts")], [
+        expect("the dead letters", [("2", "refused"), ("4", "max_attempts")], [
             (letter["event"]["id"], letter["reason"]) for letter in letters
         ])  # fmt: skip
         page = caller.result("dead_letters.list", limit=1)
         expect("a page", [letters[0]["letter"]], [letter["letter"] for letter in page["dead_letters"]])
         rest = caller.result("dead_letters.list", after=page["next"])["dead_letters"]
         expect("the next page", [letters[1]["letter"]], [letter["letter"] for letter in rest])
-        expect("what is queued again", 1, caller.result("dead_letters.requeue", letters=[letters[0]["letter"]])["count"])
+        expect("the number of requeued events", 1, caller.result("dead_letters.requeue", letters=[letters[0]["letter"]])["count"])
         worker.expect({"batch": ["2"], "attempt": 1})
         caller.result("flush", wait=True)
-        expect("what is dropped", 2, caller.result("dead_letters.purge", dispatcher="jobs")["count"])
-        expect("what is left", [], caller.result("dead_letters.list")["dead_letters"])
+        expect("the number of purged dead letters", 2, caller.result("dead_letters.purge", dispatcher="jobs")["count"])
+        expect("the remaining dead letters", [], caller.result("dead_letters.list")["dead_letters"])
         kill_and_start(daemon, caller)
         track("fine", "5", 1)
 
@@ -380,12 +380,12 @@ def looks_into_queues(command, daemon):
         caller.result("dispatcher.pause", id="collect")
         places = [caller.result("track", event="e", id=id)["seq"] for id in ("1", "2", "3")]
         peeked = caller.result("queue.peek", dispatcher="collect", limit=2)["events"]
-        expect("what comes first", [("1", places[0]), ("2", places[1])], [(one["id"], one["seq"]) for one in peeked])
+        expect("the first item", [("1", places[0]), ("2", places[1])], [(one["id"], one["seq"]) for one in peeked])
         purged = caller.result("queue.purge", dispatcher="collect", before_seq=places[2])
-        expect("what is dropped", {"purged": 2}, purged)
+        expect("the number of purged events", {"purged": 2}, purged)
         caller.result("dispatcher.resume", id="collect")
         caller.result("flush", wait=True)
-        expect("what is delivered", ["3"], [event["id"] for event in daemon.delivered()])
+        expect("the delivered events", ["3"], [event["id"] for event in daemon.delivered()])
 
 
 @needs(STANDING)

@@ -49,7 +49,7 @@ def shell(daemon):
     script = str(EXAMPLES / "track.sh")
     answers = [run(daemon, "bash", script, 'a "quoted" \\ name', "sh-1") for _ in range(2)]
     expect("the repeat", [False, True], ['"duplicate":true' in answer[0] for answer in answers])
-    expect("what is delivered", ['a "quoted" \\ name'], [event["event"] for event in delivered(daemon)])
+    expect("the delivered events", ['a "quoted" \\ name'], [event["event"] for event in delivered(daemon)])
     run(daemon, "bash", script, "", "sh-2", status=1)
 
 
@@ -88,7 +88,7 @@ class Running:
         for line in self.process.stdout:
             if line.rstrip("\n") == wanted:
                 return
-        raise Broken(f"it never said {wanted}")
+        raise Broken(f"the program never wrote {wanted}")
 
     def __enter__(self):
         return self
@@ -104,15 +104,15 @@ def calls(daemon):
 
 
 def swift_track(daemon, example):
-    expect("what it says", ["flush: settled"], run(daemon, example, "track"))
+    expect("the exit code and output", ["flush: settled"], run(daemon, example, "track"))
     names = [event["event"] for event in delivered(daemon)]
-    expect("what is delivered", ["cart", "signup"] + ["tick"] * 1_000, names)
+    expect("the delivered events", ["cart", "signup"] + ["tick"] * 1_000, names)
 
 
 def swift_signup(daemon, example):
-    expect("what it answers", ["201", "201"], run(daemon, example, "signup"))
+    expect("the answer", ["201", "201"], run(daemon, example, "signup"))
     events = [(event["id"], event["data"]["plan"], event["data"]["seats"]) for event in delivered(daemon)]
-    expect("what is delivered", [("r-1", "free", 3)], events)
+    expect("the delivered events", [("r-1", "free", 3)], events)
 
 
 def swift_watch(daemon, example):
@@ -130,13 +130,13 @@ def swift_consent(daemon, example):
     with calls(daemon) as program:
         Caller(program).result("track", event="collected")
         run(daemon, example, "consent", lines="yes\n")
-        expect("what is delivered", ["collected"], [event["event"] for event in daemon.delivered()])
+        expect("the delivered events", ["collected"], [event["event"] for event in daemon.delivered()])
         barriers = Caller(program).result("barrier.list")["barriers"]
-        expect("what is left of it", [], [barrier["id"] for barrier in barriers if barrier["id"] == "consent"])
+        expect("the remaining barriers", [], [barrier["id"] for barrier in barriers if barrier["id"] == "consent"])
 
 
 def swift_greet(daemon, example):
-    expect("what it says", ['done: {"text":"Hello Ada"}'], run(daemon, example, "greet"))
+    expect("the exit code and output", ['done: {"text":"Hello Ada"}'], run(daemon, example, "greet"))
 
 
 @with_settings({"dispatchers": {"print": {"kind": "worker"}}})
@@ -148,7 +148,7 @@ def swift_print(daemon, example):
         caller.result("track", event="label", id="empty")
         caller.result("flush", wait=True)
         letters = caller.result("dead_letters.list")["dead_letters"]
-        expect("what it gave up", ["empty"], [letter["event"]["id"] for letter in letters])
+        expect("the dead letters", ["empty"], [letter["event"]["id"] for letter in letters])
 
 
 def swift_texts():
@@ -159,7 +159,7 @@ def swift_texts():
     catalogue = ROOT / "Packages/Client/Sources/HeadgateClient/HeadgateClient.docc"
     pages = [ROOT / "Docs/Clients.md", ROOT / "Docs/Swift.md", *sorted(catalogue.glob("*.md"))]
     blocks = [(page, block) for page in pages for block in re.findall(r"```swift\n(.*?)```", page.read_text(), re.S)]
-    expect("whether there is any", True, len(blocks) > 5)
+    expect("there is an entry", True, len(blocks) > 5)
     for page, block in blocks:
         wanted = [line.strip() for line in block.splitlines()]
         is_there = any(lines[place : place + len(wanted)] == wanted for place in range(len(lines)))
@@ -168,8 +168,8 @@ def swift_texts():
 
 SCRIPTS = [("socat", shell), ("perl", perl), ("node", node)]
 def swift_end(daemon, example):
-    expect("what it says", ["0 events were not acknowledged"], run(daemon, example, "end"))
-    expect("what is delivered", ["page", "signup"], sorted(event["event"] for event in delivered(daemon)))
+    expect("the exit code and output", ["0 events were not acknowledged"], run(daemon, example, "end"))
+    expect("the delivered events", ["page", "signup"], sorted(event["event"] for event in delivered(daemon)))
 
 
 SWIFT = [swift_track, swift_end, swift_signup, swift_watch, swift_consent, swift_greet, swift_print]

@@ -19,7 +19,7 @@ def is_ready_before(stream, other):
     """Waits until one of two streams has input. Returns true if the first one has some."""
     ready = select.select([stream, other], [], [], PATIENCE)[0]
     if not ready:
-        raise Broken(f"nothing came in {PATIENCE} s")
+        raise Broken(f"no message came in {PATIENCE} s")
     return stream in ready
 
 
@@ -40,7 +40,7 @@ class Connection:
             except ConnectionResetError:
                 return None
             except socket.timeout:
-                raise Broken(f"nothing came in {PATIENCE} s") from None
+                raise Broken(f"no message came in {PATIENCE} s") from None
             if not chunk:
                 return None
             self.input += chunk
@@ -131,7 +131,7 @@ class FakeDaemon:
         try:
             connection = Connection(self.listener.accept()[0])
         except socket.timeout:
-            raise Broken(f"nobody connected in {PATIENCE} s") from None
+            raise Broken(f"no client connected in {PATIENCE} s") from None
         self.connections.append(connection)
         return connection
 

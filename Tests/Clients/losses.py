@@ -199,7 +199,7 @@ def has_limits(command):
         program.call("track", {"event": "x", "data": {"brackets": "[[[[[[[["}})
         connection.acknowledge(connection.request("track"))
         if "result" not in program.line():
-            raise Broken("brackets in a text are no nesting")
+            raise Broken("the client counts brackets in a string as nesting")
 
 
 def is_not_there(command):

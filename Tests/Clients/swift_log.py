@@ -103,7 +103,7 @@ def check_end(program):
         expect("left", "3", logging.tell("close"))
         logging.process.stdin.close()
         said = logging.process.stderr.read()
-        expect("what is said at the end", True, said.startswith("headgate: log records dropped: ") and "nested" in said)
+        expect("the final report", True, said.startswith("headgate: log records dropped: ") and "nested" in said)
 
 
 def main(program):

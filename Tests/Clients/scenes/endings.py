@@ -77,7 +77,7 @@ def is_not_held(command, how):
     if status < 0:
         raise Broken(f"the program was ended by signal {-status}")
     if "3 events" not in said:
-        raise Broken(f"expected a word about 3 events, got {said!r}")
+        raise Broken(f"expected a message about 3 events, got {said!r}")
 
 
 def is_not_held_by_closing(command):
@@ -99,7 +99,7 @@ def is_not_held_by_a_deaf_daemon(command, how):
     if program.process.returncode < 0:
         raise Broken(f"the program was ended by signal {-program.process.returncode}")
     if "events" not in said:
-        raise Broken(f"expected a word about the events that are left, got {said!r}")
+        raise Broken(f"expected a message about the events that are left, got {said!r}")
 
 
 def closes_on_a_deaf_daemon(command):

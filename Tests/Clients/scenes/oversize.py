@@ -25,7 +25,7 @@ def an_error_is_long(command):
         connection = serve(daemon, program, "dispatcher.subscribe", limits=LIMITS)
         dispatch(connection, 1, "long")
         if not short_answer(connection, 1, is_error=True)["error"]["message"]:
-            raise Broken("nothing is left of the error")
+            raise Broken("the cut error has no text")
         dispatch(connection, 2, "retry")
         expect_equal(short_answer(connection, 2, is_error=False)["result"], {"outcomes": {"2-0": "retry"}})
 

@@ -95,7 +95,7 @@ def counts_the_dropped(command):
         with Program(command, path, *PATIENT, "end", "close", 3, "x", has_errors=True) as program:
             said = program.process.communicate()[1]
     if sum(map(int, re.findall(r"(\d+) events", said))) != 3:
-        raise Broken(f"expected a word about 3 events, got {said!r}")
+        raise Broken(f"expected a message about 3 events, got {said!r}")
 
 
 SCENES = [

@@ -152,7 +152,7 @@ test("many calls with one signal cause no warning", async (t) => {
     assert.deepEqual(heard, []);
 });
 
-test("callbacks that throw end nothing", async (t) => {
+test("a callback that throws does not end the client", async (t) => {
     const heard = warnings(t);
     const fail = () => { throw Object.create(null); };
     const reject = async () => { throw new Error("later"); };
@@ -266,7 +266,7 @@ test("a limit error that comes again without an answer in between fails the call
     await assert.rejects(tracked, reason("bad_answer"));
 });
 
-test("D11: a handler's answer goes out before the connection of a daemon that stops is left", async (t) => {
+test("D11: a handler's answer is sent before the client leaves a stopping daemon", async (t) => {
     let finish;
     const [daemon, client, connection] = await working(t, () => new Promise((resolve) => (finish = resolve)));
     dispatch(connection);
@@ -309,7 +309,7 @@ test("an event of trackSoon keeps the program for a limited time only", async (t
     assert.match(stderr, /1 events were not acknowledged when the program ended/);
 });
 
-test("a program that ends has its events stored before", async (t) => {
+test("a program stores its events before it ends", async (t) => {
     const daemon = await Daemon.start(t);
     const ended = runProgram(daemon.path, `for (let n = 0; n < 40; n++) client.trackSoon("e" + n);`, 60_000);
     const connection = await daemon.greet();
@@ -363,7 +363,7 @@ test("events that onDropped tracks when the program ends are reported as dropped
     assert.match(stderr, /headgate: 1 events were dropped: onDropped tracked them/);
 });
 
-test("a daemon that does not read holds no program", async (t) => {
+test("a daemon that does not read does not keep a program from ending", async (t) => {
     const path = join(await folder(t), "d.sock");
     const greeting = JSON.stringify({jsonrpc: "2.0", id: 0, result: {server: {name: "deaf"}, protocol: 1, session: "1"}});
     const sockets = [];
@@ -399,7 +399,7 @@ test("data may close the client while it is encoded", async (t) => {
     assert.deepEqual(dropped, ["closed"]);
 });
 
-test("a batch waits for one whose connection is gone, and is not begun when its own is", async (t) => {
+test("a batch waits for a handler of a lost connection, and does not begin if its own connection is lost", async (t) => {
     const begun = [];
     const finish = [];
     const [daemon, , first] = await working(t, ({events}) => {

@@ -79,7 +79,7 @@ test("a signal cancels a call that is not written, and ends the wait for one tha
     await assert.rejects(client.track("late", undefined, {signal: controller.signal}), {name: "AbortError"});
 });
 
-test("a call ends with its time", async (t) => {
+test("a call ends at its timeout", async (t) => {
     const [daemon, client] = await pair(t);
     const ping = client.call("ping");
     const connection = await daemon.greet();
@@ -128,7 +128,7 @@ test("close returns the number of unanswered calls", async (t) => {
     assert.equal(second.reason.reason, "closed");
 });
 
-test("close settles what a worker has, and takes no more", async (t) => {
+test("close lets a worker finish its batches, and takes no more", async (t) => {
     const [daemon, client] = await pair(t);
     let finish;
     const granted = client.subscribe("jobs", () => new Promise((resolve) => (finish = resolve)));
@@ -278,7 +278,7 @@ test("whole numbers keep their digits", () => {
     assert.throws(() => decode('{"a":9007199254740993'), SyntaxError);
 });
 
-test("depth is that of arrays and objects", () => {
+test("the nesting depth counts arrays and objects", () => {
     for (const [text, wanted] of [["1", 0], ["{}", 1], ['[{"a":[]},{}]', 3], ['["[[\\"[["]', 1]]) {
         assert.equal(depth(text), wanted, text);
     }

@@ -321,7 +321,7 @@ module Headgate
       end
     end
 
-    # Waits at most so many seconds until all hooks have run. The caller may be one of them.
+    # Waits until all hooks have run, but no longer than the seconds, because the caller may itself be a hook.
     def wait(seconds)
       thread = @lock.synchronize { @thread }
       thread&.join(seconds) unless thread == Thread.current
@@ -335,7 +335,7 @@ module Headgate
       end
       is_over = true
     ensure
-      # The hook has ended this thread (`Thread.exit`), not the program: another one runs the hooks that are left.
+      # The hook has ended this thread (`Thread.exit`), not the program: another thread runs the hooks that are left.
       @lock.synchronize { @thread = Thread.new { run } } if !is_over && Thread.main.alive?
     end
   end
@@ -351,10 +351,10 @@ module Headgate
       @end = nil
     end
 
-    # Begins to be patient for so many seconds, unless it is so already.
+    # Sets the moment of the last attempt, in seconds from now, unless it is set already.
     def begin(patience) = @end ||= Clock.after(patience)
 
-    # Forgets the end: the next call that waits has all the time there is.
+    # Forgets the end: the next call that waits has the whole timeout.
     def rest = @end = nil
 
     # Notes that a call was answered.
@@ -365,8 +365,8 @@ module Headgate
 
     def over? = !@end.nil? && Clock.now >= @end
 
-    # Returns the moment of the next attempt. It is somewhere in the upper half of the wait, so that clients that lost the daemon
-    # together do not come back together.
+    # Returns the moment of the next attempt. The wait is random, in its upper half, so that clients that lost the daemon
+    # together do not reconnect together.
     def next_attempt
       longest = [@cap, @base * 2.0**[@failures - 1, 32].min].min
       [Clock.now + longest * (0.5 + rand / 2), @end || Clock::NEVER].min

@@ -31,7 +31,7 @@ import Testing
         DaemonCheck.findings(status(change), version: "1.0").map(\.verdict)
     }
 
-    @Test("A healthy daemon has only findings that are fine")
+    @Test("All findings about a healthy daemon are fine")
     func well() {
         #expect(verdicts() == [.fine, .fine])
     }
@@ -95,7 +95,7 @@ import Testing
         #expect(findings.last?.advice?.contains(advice) == true)
     }
 
-    @Test("Q4: a store that is nearly full is to be looked at, and the finding names who fills it")
+    @Test("Q4: a nearly full store is a warning, and the finding names the senders that fill it")
     func store() {
         func finding(_ events: Int, of limit: Int, sent pending: Int) -> Finding? {
             StoreCheck(
