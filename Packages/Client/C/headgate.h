@@ -72,7 +72,7 @@ headgate_json headgate_json_member(headgate_json object, const char *name);
  * JSON string; its `text` is NULL for elements. */
 bool headgate_json_next(headgate_json container, size_t *place, headgate_json *key, headgate_json *value);
 bool headgate_json_int(headgate_json value, int64_t *number); /* false if the value is no whole number that fits */
-bool headgate_json_bool(headgate_json value, bool fallback);     /* returns `fallback` if the value is no Boolean */
+bool headgate_json_bool(headgate_json value, bool fallback);  /* returns `fallback` if the value is no Boolean */
 bool headgate_json_equals(headgate_json value, const char *text); /* true if the value is a string of this text */
 /* Returns the text of a JSON string, ended by a NUL; the caller frees it. Returns NULL if the value is no string. */
 char *headgate_json_text(headgate_json value, size_t *length);

@@ -305,8 +305,8 @@ Run = Callable[[Activation], Any]
 
 def default_socket(environment: Optional[Mapping[str, str]] = None) -> str:
     """The path of the daemon's socket if the program names none: `$HEADGATE_SOCKET`, else below `$XDG_RUNTIME_DIR`, else below
-    `/run`. An empty variable counts as not set, and so does a relative `XDG_RUNTIME_DIR`. A user who has that variable,
-    but no daemon of their own, means the machine's."""
+    `/run`. An empty variable counts as not set, and so does a relative `XDG_RUNTIME_DIR`. If that variable is set,
+    but the user has no daemon there, the path is that of the machine's daemon."""
     variables = os.environ if environment is None else environment
     path = variables.get("HEADGATE_SOCKET")
     if path:
@@ -1787,8 +1787,8 @@ class Client:
         """Makes a client, which connects when it is first called.
 
         name, version: the program's; together they are the events' `context.client`.
-        socket_path: the daemon's socket; None looks in the default places (`default_socket`).
-        namespace: in which ids are told apart (Behaviour Q7); None for that of the user.
+        socket_path: the path of the daemon's socket; None is that of `default_socket`.
+        namespace: the namespace of the events' ids (Behaviour Q7); None is that of the user.
         """
         self.socket_path = socket_path or default_socket()
         hello: JSONObject = {"client": _given(name=name, version=version or None), "protocol": 1}

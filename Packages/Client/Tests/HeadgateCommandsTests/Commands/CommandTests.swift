@@ -59,7 +59,7 @@ import Testing
             #expect(run.exitCode == .success, "\(run.errors)")
             #expect(!run.output.isEmpty)
             let record = await daemon.record
-            // After settings the tool asks for the warnings about them.
+            // After a change of settings the command requests the daemon's warnings.
             let requested = record.requests.map(\.method)
             #expect(requested == [method] || words.first == "config" && requested == [method, "status"])
             #expect(record.requests.first?.params == params)

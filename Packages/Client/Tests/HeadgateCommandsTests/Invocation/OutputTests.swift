@@ -57,7 +57,7 @@ import Testing
         #expect(pipe.fileHandleForReading.readDataToEndOfFile() == Data(text.utf8))
     }
 
-    @Test("Complaints have the tool's name on each line, and cannot control the terminal")
+    @Test("Error messages have the command's name on each line, and cannot control the terminal")
     func throttle() {
         let written = Written()
         let terminal = Terminal(

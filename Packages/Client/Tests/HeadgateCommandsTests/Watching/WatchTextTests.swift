@@ -29,7 +29,7 @@ import Testing
         WatchText(topics: topics, socketPath: "/run/s.sock", clock: Fixed.clock, style: Fixed.style)
     }
 
-    @Test("B10: the screen has the dispatchers, their last errors and their barriers in words")
+    @Test("B10: the screen shows the dispatchers, their last errors, and their barriers in words")
     func defaults() {
         var board = board
         board.secondPassed(at: 0)

@@ -12,7 +12,7 @@ struct ConsoleOptionsTests {
         return options
     }
 
-    @Test("Without options it listens at 127.0.0.1:9477, and changes nothing")
+    @Test("Without options the console listens at 127.0.0.1:9477, and allows no changes")
     func defaults() throws {
         let options = try options()
         #expect(options.listen == .ipv4([127, 0, 0, 1], port: 9_477))
