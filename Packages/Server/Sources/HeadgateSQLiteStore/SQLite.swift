@@ -2,7 +2,7 @@ import CSQLite
 import Glibc
 import HeadgateCore
 
-/// A connection to one database file, used by one thread. Statements are prepared once and kept.
+/// A connection to one database file. One thread uses it. It prepares each statement once.
 final class SQLiteConnection {
     private let handle: OpaquePointer
     private let log: SQLiteLog
@@ -14,7 +14,7 @@ final class SQLiteConnection {
     /// The time to wait for another program's lock before it counts as a fault.
     private static let busyMilliseconds: Int32 = 5_000
 
-    /// Opens a file to read and write it, which makes it if there is none.
+    /// Opens a file for reading and writing, and creates it if it is missing.
     convenience init(_ options: SQLiteOptions) throws(SQLiteError) {
         let log = SQLiteLog(ofDatabase: options.path, rewrite: options.rewriteLog)
         try self.init(path: options.path, on: options.fileSystem, log: log, isSynced: options.isSynced)
@@ -23,8 +23,8 @@ final class SQLiteConnection {
 
     /// Opens a file.
     /// - Parameters:
-    ///   - fileSystem: SQLite's name of the file system; nil is the machine's own.
-    ///   - isReadOnly: true if nothing is to be written.
+    ///   - fileSystem: SQLite's name of the file system; nil selects the machine's own.
+    ///   - isReadOnly: true to open the file for reading only.
     init(
         path: String, on fileSystem: String? = nil, log: SQLiteLog? = nil, isSynced: Bool = true,
         isReadOnly: Bool = false
@@ -56,7 +56,7 @@ final class SQLiteConnection {
         sqlite3_close_v2(handle)
     }
 
-    /// Leaves the file as it is when the connection goes: nothing is moved from SQLite's log into it.
+    /// Prevents the checkpoint of SQLite's log when the connection is closed, so that the file does not change.
     func closeWithoutCheckpoint() {
         var isSet: Int32 = 0
         headgate_no_checkpoint_on_close(handle, &isSet)
@@ -64,8 +64,8 @@ final class SQLiteConnection {
 
     // MARK: SQLite's log
 
-    /// Has the log moved into the file after the commit with which it has become long. SQLite's own way to do so keeps silent about a
-    /// sync that fails.
+    /// Makes a commit that has made the log long move the log into the file. SQLite's own checkpoints do not report
+    /// a sync that fails.
     private func moveLogWhenLong() {
         let context = Unmanaged.passUnretained(log).toOpaque()
         _ = sqlite3_wal_hook(
@@ -79,12 +79,12 @@ final class SQLiteConnection {
             }, context)
     }
 
-    /// Sees to it that everything in the log is on the disk, also what an earlier process did not live to sync.
+    /// Makes sure that everything in the log is on the disk, including writes that an earlier process had not synced.
     func makeLogCertain() throws(SQLiteError) {
         try log.makeCertain()
     }
 
-    /// Moves the log into the file, so that one file is all there is.
+    /// Moves the log into the file, so that only one file is left.
     func emptyLog() throws(SQLiteError) {
         try SQLiteConnection.move(log, of: handle, SQLITE_CHECKPOINT_TRUNCATE)
     }
@@ -99,22 +99,22 @@ final class SQLiteConnection {
 
     // MARK: Statements
 
-    /// Carries out a statement.
+    /// Runs a statement.
     func run(_ sql: String, _ values: SQLiteValue...) throws(SQLiteError) { try run(sql, values) }
 
-    /// Carries out a statement.
+    /// Runs a statement.
     func run(_ sql: String, _ values: [SQLiteValue]) throws(SQLiteError) {
         try prepared(sql).run(values) { _ throws(SQLiteError) in true }
     }
 
-    /// Carries out a query and hands over its rows, until there are no more or `row` returns false.
+    /// Runs a query, and passes its rows to `row` until that returns false.
     func query(
         _ sql: String, _ values: SQLiteValue..., row: (SQLiteRow) throws(SQLiteError) -> Bool
     ) throws(SQLiteError) {
         try prepared(sql).run(values, row: row)
     }
 
-    /// The first column of the first row, 0 when there is none.
+    /// Returns the first column of the first row; 0 if there is no row.
     func integer(_ sql: String, _ values: SQLiteValue...) throws(SQLiteError) -> Int64 {
         var result: Int64 = 0
         try prepared(sql).run(values) { row throws(SQLiteError) in
@@ -124,13 +124,13 @@ final class SQLiteConnection {
         return result
     }
 
-    /// Carries out statements that are not worth keeping, like pragmas.
+    /// Runs statements that are used once, such as pragmas.
     func execute(_ sql: String) throws(SQLiteError) {
         let code = sqlite3_exec(handle, sql, nil, nil, nil)
         guard code == SQLITE_OK else { throw SQLiteConnection.error(code, of: handle) }
     }
 
-    /// Carries out `work` in a transaction: completely, or not at all if it throws.
+    /// Does work in a transaction, which is rolled back if the work throws.
     func transaction(_ work: () throws(SQLiteError) -> Void) throws(SQLiteError) {
         if isSynced { try log.makeCertain() }
         try run("BEGIN IMMEDIATE")
@@ -144,7 +144,7 @@ final class SQLiteConnection {
         }
     }
 
-    /// Some faults, a full disk for one, have ended the transaction already.
+    /// Rolls the transaction back, unless the fault has ended it already, as a full disk does.
     private func rollBack() {
         guard sqlite3_get_autocommit(handle) == 0 else { return }
         sqlite3_exec(handle, "ROLLBACK", nil, nil, nil)
@@ -180,7 +180,7 @@ private final class SQLiteStatement {
         sqlite3_finalize(handle)
     }
 
-    /// Carries the statement out and hands over its rows, until there are no more or `row` returns false.
+    /// Runs the statement, and passes its rows to `row` until that returns false.
     func run(
         _ values: [SQLiteValue], row: (SQLiteRow) throws(SQLiteError) -> Bool
     ) throws(SQLiteError) {
@@ -226,7 +226,7 @@ private final class SQLiteStatement {
     }
 }
 
-/// The row at which a statement stands. Valid only inside the closure that it was handed to.
+/// The present row of a statement. It is valid only within the closure that gets it.
 struct SQLiteRow {
     let statement: OpaquePointer
 
@@ -242,14 +242,14 @@ struct SQLiteRow {
         sqlite3_column_type(statement, column) == SQLITE_NULL
     }
 
-    /// The column's bytes where SQLite keeps them, until the row is left.
+    /// Returns a column's bytes in SQLite's memory. They are valid until the next row.
     func bytes(_ column: Int32) -> UnsafeRawBufferPointer {
-        // The order is SQLite's advice: asking for the blob may move it, asking for its size then does not.
+        // SQLite's documentation requires this order: reading the blob may move it, and reading its size then does not.
         let start = sqlite3_column_blob(statement, column)
         return UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(statement, column)))
     }
 
-    /// A copy of the column's bytes.
+    /// Returns a copy of a column's bytes.
     func blob(_ column: Int32) -> [UInt8] {
         Array(bytes(column))
     }
@@ -261,19 +261,19 @@ enum SQLiteValue {
     case number(Int64)
     case text(String)
     case blob([UInt8])
-    /// Text as it lies in memory.
+    /// Text in UTF-8.
     case utf8([UInt8])
 
     static func integer(_ value: some BinaryInteger) -> SQLiteValue {
         .number(Int64(truncatingIfNeeded: value))
     }
 
-    /// NULL for nil.
+    /// Returns a value, or NULL for nil.
     static func optional(_ value: (some BinaryInteger)?) -> SQLiteValue {
         value.map { .integer($0) } ?? .null
     }
 
-    /// NULL for nil.
+    /// Returns a value, or NULL for nil.
     static func optional(_ value: String?) -> SQLiteValue {
         value.map { .text($0) } ?? .null
     }

@@ -4,8 +4,8 @@ import HeadgateTransport
 /// An event store in an SQLite database, one row an event, for people who want to open their backlog with any SQLite tool
 /// (Behaviour Q1).
 ///
-/// It lives on the scheduler. A thread of its own does all work with the database. Appends and writes that wait when that thread
-/// gets free are committed together.
+/// It lives on the scheduler. A thread of its own does all work with the database. Appends and writes that arrive while
+/// the thread works are committed together.
 public final class SQLiteEventStore: EventStore {
     public typealias Options = SQLiteOptions
 
@@ -25,7 +25,7 @@ public final class SQLiteEventStore: EventStore {
     /// The executor of jobs; nil while the store is not open.
     @exclusivity(unchecked) private var worker: SQLiteWorker?
 
-    /// - Parameter post: runs work on the scheduler soon; it is called from the store's thread, and on the scheduler.
+    /// - Parameter post: runs work on the scheduler soon. It is called on the store's thread, and on the scheduler.
     public init(options: Options, post: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void) {
         (self.options, self.post) = (options, post)
         reference.store = self
@@ -85,7 +85,7 @@ public final class SQLiteEventStore: EventStore {
         worker = nil
     }
 
-    // MARK: Asking and answering
+    // MARK: Requests and answers
 
     private func ask<Value>(
         _ then: @escaping (Result<Value, StoreFault>) -> Void,
@@ -98,7 +98,7 @@ public final class SQLiteEventStore: EventStore {
         ask(job) { then(.failure($0)) }
     }
 
-    /// - Parameter refuse: answers where the store is not open.
+    /// - Parameter refuse: answers if the store is not open.
     private func ask(_ job: SQLiteJob, orRefuse refuse: @escaping (StoreFault) -> Void) {
         if let worker { return worker.put(job) }
         let answers = SQLiteAnswers { refuse(.failed("the event store is not open")) }
@@ -113,9 +113,9 @@ public final class SQLiteEventStore: EventStore {
     }
 }
 
-/// The way back from the store's thread to the store.
+/// The reference from other threads to the store.
 ///
-/// `@unchecked`: passed on by any thread, but looked into only by work that was posted to the scheduler, where the store lives.
+/// `@unchecked`: any thread passes it on, and only work on the scheduler, where the store lives, uses it.
 private final class StoreReference: @unchecked Sendable {
     @exclusivity(unchecked) weak var store: SQLiteEventStore?
 }

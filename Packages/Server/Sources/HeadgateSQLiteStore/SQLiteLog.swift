@@ -1,36 +1,35 @@
 import CSQLite
 import Glibc
 
-/// The log that SQLite keeps beside a database file, and that may not be on the disk though it can be read (Behaviour
-/// Q5).
+/// The write-ahead log that SQLite keeps beside a database file. It may be readable and not on the disk (Behaviour Q5).
 ///
-/// After a failed sync the system may count bytes as written that never reached the disk: they can be read, and no
-/// later sync reports them. A power failure would lose them, and every commit after them. It is unknown whether an
-/// earlier process met such a fault, or lived to sync the log's name. So, before anything relies on an uncertain log,
-/// the store writes it over itself, and syncs it and its name (decision 37).
+/// After a failed sync, bytes can be read that never reached the disk, and no later sync reports them. A power failure
+/// loses them and every later commit. Whether an earlier process had such a fault, or synced the log's name, is unknown.
+/// Before anything relies on an uncertain log, the store overwrites it with its own content, and syncs it and its name
+/// (decision 37).
 final class SQLiteLog {
-    /// The log is moved into the file when it has so many pages: more often costs throughput, less often makes single commits wait
-    /// longer.
+    /// The number of pages from which the log is moved into the file. A smaller number costs throughput. With a larger
+    /// one, single commits wait longer.
     static let mostPages = 1_000
 
     private let path: String
     private let rewrite: @Sendable (String) -> Int32
-    /// True if all that can be read in the log is on the disk, or will be with the next sync that succeeds.
+    /// True if everything readable in the log is on the disk, or will be after the next successful sync.
     private(set) var isCertain = false
 
     /// - Parameters:
     ///   - path: the database's file.
-    ///   - rewrite: writes a file over itself, and syncs it and its name; returns an `errno`, or 0.
+    ///   - rewrite: overwrites a file with its own content, and syncs it and its name. Returns an `errno`, or 0.
     init(ofDatabase path: String, rewrite: @escaping @Sendable (String) -> Int32) {
         (self.path, self.rewrite) = (path + "-wal", rewrite)
     }
 
-    /// Notes that something went wrong with the log.
+    /// Marks the log as uncertain, after a fault.
     func doubt() {
         isCertain = false
     }
 
-    /// Sees to it that the log can be relied on.
+    /// Makes the log certain, if it is not.
     func makeCertain() throws(SQLiteError) {
         guard !isCertain else { return }
         let code = rewrite(path)
@@ -44,7 +43,7 @@ final class SQLiteLog {
 
     private static let pieceSize = 1 << 20
 
-    /// Writes a file of the machine's over itself, if there is one, and syncs it and its name.
+    /// Overwrites a file with its own content, if it exists, and syncs it and its name.
     /// - Returns: an `errno`, or 0.
     @Sendable static func rewriteFile(_ path: String) -> Int32 {
         let file = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW)

@@ -3,7 +3,7 @@ import Glibc
 import HeadgateCore
 import HeadgateTransport
 
-/// The opening of a database, which makes it if there is none. A damaged file is set aside, and the start goes on with a fresh one
+/// The opening of a database. It creates a missing file. A damaged one is renamed, and the start continues with a new one
 /// (Behaviour Q8).
 struct SQLiteOpening {
     let options: SQLiteOptions
@@ -11,7 +11,7 @@ struct SQLiteOpening {
     func run() throws(StoreFault) -> (SQLiteTables, StoredState) {
         try prepareFile()
         do throws(SQLiteError) { return try open() } catch {
-            // Any other fault may be the daemon's own, which must not cost anybody their events.
+            // Any other fault may be one of the daemon, which must not lose events.
             guard error.isDamage else { throw error.fault }
             return try startAfresh(error.message)
         }
@@ -29,7 +29,7 @@ struct SQLiteOpening {
         }
     }
 
-    /// Gives the file another name, together with those that SQLite keeps beside it.
+    /// Renames the file, and the files that SQLite keeps beside it.
     private func setAside() throws(StoreFault) -> String {
         let preferred = "\(options.path).damaged-\(options.wall())"
         var (name, count) = (preferred, 1)
@@ -45,24 +45,24 @@ struct SQLiteOpening {
         return name
     }
 
-    /// - Parameter number: events of a fresh database have numbers behind this one: were the same numbers given again to other events, a
-    ///   destination might take them for those that it has.
+    /// - Parameter number: the number after which events of a new database are numbered. Destinations could take events
+    ///   with reused numbers for duplicates.
     private func open(numbersBehind number: SequenceNumber = 0) throws(SQLiteError) -> (SQLiteTables, StoredState) {
         let connection = try SQLiteConnection(options)
         do throws(SQLiteError) {
             try prepare(connection, number)
-            // What is found here counts as safe: a repeat of it is acknowledged as a duplicate (Behaviour Q7).
+            // Events that are read here count as safe: a repeated one is acknowledged as a duplicate (Behaviour Q7).
             if options.isSynced { try connection.makeLogCertain() }
             let state = try SQLiteState(connection).read(mostIDs: options.mostRecentIDs)
             return (SQLiteTables(connection, options, state), state)
         } catch {
-            // What is damaged or of another version stays as it was found.
+            // A damaged file, or one of another version, stays unchanged.
             connection.closeWithoutCheckpoint()
             throw error
         }
     }
 
-    /// Makes the file, if there is none, as one that only its owner may read: SQLite gives its other files the same mode.
+    /// Creates a missing file, which only its owner may read. SQLite gives its other files the same mode.
     private func prepareFile() throws(StoreFault) {
         guard options.fileSystem == nil else { return }
         let descriptor = Glibc.open(options.path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
@@ -76,7 +76,7 @@ struct SQLiteOpening {
         }
     }
 
-    /// Sees to it that the file has the tables that it should have.
+    /// Creates the tables of a new file, or checks the version of an existing one.
     private func prepare(_ connection: SQLiteConnection, _ number: SequenceNumber) throws(SQLiteError) {
         let isNew = try connection.integer("SELECT count(*) FROM sqlite_schema") == 0
         if !isNew { try check(connection) }
@@ -98,14 +98,14 @@ struct SQLiteOpening {
         throw SQLiteError(
             code: SQLITE_ERROR, isOtherVersion: true,
             message:
-                "\(options.path) has the format \(version), and this headgated knows \(SQLiteSchema.version) alone; "
+                "\(options.path) has the format \(version), and this headgated knows only \(SQLiteSchema.version); "
                 + "it was not changed")
     }
 }
 
-/// The shape of the database. Any change needs a new ``version``.
+/// The schema of the database. Any change needs a new ``version``.
 enum SQLiteSchema {
-    /// `Hgte`, by which tools recognise the file.
+    /// The number `Hgte`, by which tools recognise the file.
     static let applicationID: Int64 = 0x4867_7465
     static let version: Int64 = 5
 

@@ -2,19 +2,19 @@ import HeadgateCore
 
 /// The options of an ``SQLiteEventStore``.
 public struct SQLiteOptions: Sendable {
-    /// The database's file. Its directory has to be there.
+    /// The path of the database. Its directory must exist.
     public var path: String
     /// True if each commit is synced (Behaviour Q5: `durability: full`).
     public var isSynced: Bool
-    /// The number of clients' ids that a start gives back, the newest (Behaviour Q7).
+    /// The most ids of clients that a start returns, the newest ones (Behaviour Q7).
     public var mostRecentIDs = StoreLimits().dedupeIDs
-    /// The most pages that the database may have; nil if the disk alone bounds it.
+    /// The most pages of the database; nil for no limit.
     var mostPages: Int?
-    /// SQLite's name of the file system; nil is the machine's own.
+    /// SQLite's name of the file system; nil selects the machine's own.
     var fileSystem: String?
-    /// Writes a file over itself, and syncs it and its name; returns an `errno`, or 0.
+    /// Overwrites a file with its own content, and syncs it and its name. Returns an `errno`, or 0.
     var rewriteLog: @Sendable (String) -> Int32 = SQLiteLog.rewriteFile
-    /// The wall clock, for names of files that are set aside; called on the store's thread.
+    /// The wall clock in milliseconds, for the names of damaged files. The store's thread calls it.
     public var wall: @Sendable () -> Int64 = { 0 }
 
     public init(path: String, isSynced: Bool = true) {

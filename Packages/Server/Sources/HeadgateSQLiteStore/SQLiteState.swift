@@ -11,7 +11,8 @@ struct SQLiteState {
         self.connection = connection
     }
 
-    /// - Parameter mostIDs: of the clients' ids, so many of the newest.
+    /// Reads the content.
+    /// - Parameter mostIDs: the most ids of clients to read, the newest ones.
     func read(mostIDs: Int) throws(SQLiteError) -> StoredState {
         var state = StoredState()
         state.lastSequenceNumber = try lastSequenceNumber()
@@ -28,7 +29,7 @@ struct SQLiteState {
         return state
     }
 
-    /// A number may live on in a position alone.
+    /// Returns the highest number that any table mentions: an event can be gone while a position still mentions it.
     private func lastSequenceNumber() throws(SQLiteError) -> SequenceNumber {
         var last: SequenceNumber = 0
         for query in [
@@ -39,7 +40,7 @@ struct SQLiteState {
         return last
     }
 
-    /// No store comes to more events: a number beyond is damage, and to count on from it might leave what numbers can say.
+    /// The highest number of an event. A higher number is damage, and counting on from it could overflow.
     private static let mostEvents: SequenceNumber = 1 << 62
 
     private func routes() throws(SQLiteError) -> [RouteNumber: [DispatcherNumber]] {
@@ -62,7 +63,7 @@ struct SQLiteState {
         return kept
     }
 
-    /// Reads back from the newest, and no further than it has to, however many there are (Behaviour Q7).
+    /// Reads the newest ids, and no more than necessary (Behaviour Q7).
     private func recentIDs(most: Int) throws(SQLiteError) -> [RecentIDs] {
         var (ids, count): ([RecentIDs], Int) = ([], 0)
         try connection.query("SELECT last_seq, received, count, form, ids FROM recent_ids ORDER BY last_seq DESC") {
@@ -83,7 +84,7 @@ struct SQLiteState {
         var dispatchers: [StoredDispatcher] = []
         try connection.query("SELECT number, id, position, settled, orphaned_since FROM dispatchers ORDER BY number") {
             row throws(SQLiteError) in
-            // Behind a position where there can be none, all is delivered again, which is better than lost.
+            // With an impossible position all events are delivered again, which is better than losing them.
             let position = 0...last ~= row.integer(2) ? row.integer(2) : 0
             dispatchers.append(
                 StoredDispatcher(
@@ -131,7 +132,7 @@ struct SQLiteState {
     }
 }
 
-/// Lists of numbers as people read them: `3,5` and `7-9,12-12`.
+/// Lists of numbers as text that people can read: `3,5` and `7-9,12-12`.
 enum SQLiteLists {
     static func text(_ numbers: [DispatcherNumber]) -> String { numbers.map(String.init).joined(separator: ",") }
 
@@ -205,8 +206,8 @@ extension DeadLetterQuery {
 }
 
 extension GroupAges {
-    /// Of one event.
-    /// - Parameter expires: 0 is never.
+    /// Creates the ages of one event.
+    /// - Parameter expires: the time of expiry; 0 for never.
     init(received: Int64, expires: Int64) {
         self.init(
             firstReceipt: received, lastReceipt: received, firstExpiry: expires == 0 ? .max : expires,
@@ -225,7 +226,7 @@ struct SQLiteFile: Equatable {
         (device, number) = (status.st_dev, status.st_ino)
     }
 
-    /// Bytes of a file; 0 where there is none.
+    /// Returns the size of a file in bytes; 0 if there is none.
     static func size(_ path: String) -> Int {
         var status = stat()
         return stat(path, &status) == 0 ? Int(status.st_size) : 0

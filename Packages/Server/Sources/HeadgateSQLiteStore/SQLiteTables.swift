@@ -13,14 +13,14 @@ final class SQLiteTables {
     private let options: SQLiteOptions
     /// The highest sequence number that was appended.
     private var lastAppended: SequenceNumber
-    /// Told how long each commit took that was synced, in nanoseconds.
+    /// Called with the duration of each synced commit, in nanoseconds.
     var noteSync: (Int64) -> Void = { _ in }
     private(set) var deadLetterTally: Tally
     private var dropped: [DispatcherNumber: Int] = [:]
-    /// Events that cannot be read, so that each is counted once.
+    /// The damaged events that were counted.
     private var lost: Set<SequenceNumber> = []
     private var untoldLosses = 0
-    /// No dispatcher needs the events up to and including this one, some of which are still there; nil if none is.
+    /// The event up to which no dispatcher needs any, while some of them are still stored; nil if none is.
     private var trimThrough: SequenceNumber?
     private var isPaused = false
     private let file: SQLiteFile?
@@ -37,14 +37,14 @@ final class SQLiteTables {
 
     // MARK: Changes
 
-    /// Commits changes together. Where that fails each is tried alone, so that none suffers for another.
-    /// - Returns: for each change why it could not be made, or nil.
+    /// Commits changes together. If that fails, each is tried alone, so that none fails because of another.
+    /// - Returns: the fault of each change, or nil.
     func commit(_ changes: [SQLiteChange]) -> [StoreFault?] {
         if changes.count > 1, isSound(changes), transact(changes) == nil { return changes.map { _ in nil } }
         return changes.map { isSound([$0]) ? transact([$0]) : .predecessorMissing }
     }
 
-    /// Returns true if each group goes on from one that is there, or is among the changes before it.
+    /// Returns true if the predecessor of each group is stored, or is an earlier one of the changes.
     private func isSound(_ changes: [SQLiteChange]) -> Bool {
         var last = lastAppended
         return changes.allSatisfy { change in
@@ -66,7 +66,7 @@ final class SQLiteTables {
             return error.fault
         }
         if options.isSynced { noteSync(SQLiteTables.now - start) }
-        // SQLite goes on writing to a file that has lost its name: what is in it is gone with the process.
+        // SQLite continues to write to a removed file, whose content is lost with the process.
         guard file == nil || SQLiteFile(options.path) == file else {
             return .failed("\(options.path) was removed; restart the daemon to create a new one")
         }
@@ -162,11 +162,11 @@ final class SQLiteTables {
         case .forgetRoutes(let numbers):
             for number in numbers { try connection.run("DELETE FROM routes WHERE number = ?", .integer(number)) }
         case .forgetIDs(let through): try forgetIDs(through: through)
-        // The events are deleted bit by bit.
+        // The background work deletes the events.
         case .trim: break
         case .keep(let name, let value?):
             try connection.run("INSERT OR REPLACE INTO kept VALUES (?, ?)", .text(name), .blob(value))
-        // This store cannot rewind, and keeps nothing that is settled.
+        // This store cannot rewind, and keeps no settled events.
         case .retain: break
         case .keep(let name, nil): try connection.run("DELETE FROM kept WHERE name = ?", .text(name))
         }
@@ -174,7 +174,7 @@ final class SQLiteTables {
 
     // MARK: Reading events
 
-    /// The events behind a number, as many as fit into a chunk.
+    /// Returns the events after a number, as many as fit into a chunk.
     func read(after number: SequenceNumber) -> Result<Chunk?, StoreFault> {
         attempt { () throws(SQLiteError) in
             var (records, last): ([UInt8], SequenceNumber) = ([], number)
@@ -186,7 +186,7 @@ final class SQLiteTables {
                     return records.count < SQLiteTables.mostBytesOfChunk
                 }
             } catch {
-                // The table is damaged there: its index tells which events are behind.
+                // The table is damaged at this row. Its index has the numbers of later events.
                 guard error.isDamage || !records.isEmpty else { throw error }
                 if records.isEmpty { return try gatherOneByOne(after: last) }
             }
@@ -214,7 +214,7 @@ final class SQLiteTables {
         scan.continued(read) { $0.take($1) }
     }
 
-    /// The first event behind a number that can be read; those that cannot are counted as lost.
+    /// Returns the first readable event after a number. Unreadable ones are counted as damaged.
     private func gatherOneByOne(after number: SequenceNumber) throws(SQLiteError) -> Chunk? {
         var found: Chunk?
         try connection.query(
@@ -294,7 +294,7 @@ final class SQLiteTables {
         try countDeadLetters()
     }
 
-    /// Drops the oldest dead letters until the others are within bounds; the newest stays in any case.
+    /// Drops the oldest dead letters until the others are within bounds. The newest one always stays.
     private func limitDeadLetters(to bounds: DeadLetterLimits, _ dropped: inout [DispatcherNumber: Int])
         throws(SQLiteError)
     {
@@ -356,7 +356,7 @@ final class SQLiteTables {
         }
     }
 
-    // MARK: What is left for later
+    // MARK: Background work
 
     var hasBackgroundWork: Bool { !isPaused && trimThrough != nil }
 
@@ -378,19 +378,19 @@ final class SQLiteTables {
             }
             if count < SQLiteTables.trimStep { trimThrough = nil }
         } catch {
-            // It is tried again with the next jobs, not over and over.
+            // It is tried again with the next jobs.
             isPaused = true
         }
     }
 
-    /// Bytes of its files, in steps, so that not each commit is news.
+    /// The bytes of the files, rounded up to 64 KiB, so that not every commit changes the number.
     var diskBytes: Int {
         guard file != nil else { return 0 }
         let bytes = ["", "-wal", "-shm"].reduce(0) { $0 + SQLiteFile.size(options.path + $1) }
         return (bytes + 65_535) / 65_536 * 65_536
     }
 
-    /// Moves SQLite's log into the file before it is closed, so that one file is all there is.
+    /// Moves SQLite's log into the file and closes it, so that only one file is left.
     func finish() {
         trimThrough = nil
         try? connection.emptyLog()

@@ -1,8 +1,7 @@
 import Glibc
 import HeadgateCore
 
-/// Reads a database as a start would, with every event and dead letter in it, and reports what it has. Nothing in it
-/// is changed.
+/// Reads a database as a start does, with every event and dead letter, and reports its content. It changes nothing.
 public struct SQLiteVerification {
     private let path: String
 
@@ -22,7 +21,8 @@ public struct SQLiteVerification {
         }
     }
 
-    /// Reads all, in a copy among the system's temporary files: SQLite cannot read what is in its log without writing.
+    /// Reads a copy of the database in the system's directory of temporary files, because SQLite cannot read its log
+    /// without writing.
     public func run() throws(StoreFault) -> StoreReport {
         let copy = try DatabaseCopy(of: path)
         defer { withExtendedLifetime(copy) {} }
@@ -35,14 +35,14 @@ public struct SQLiteVerification {
     }
 }
 
-/// A copy of a database's files. It is gone with this object.
+/// A copy of a database's files, which is removed with this object.
 private final class DatabaseCopy {
     let path: String
     private let folder: String
 
     init(of database: String) throws(StoreFault) {
         let temporary = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
-        // Another user could have made a folder whose name can be guessed (Behaviour X8).
+        // Another user could have created a directory whose name can be guessed (Behaviour X8).
         var template = Array("\(temporary)/headgate-verify-XXXXXX".utf8CString)
         folder = mkdtemp(&template).map { String(cString: $0) } ?? ""
         path = folder + "/events.db"

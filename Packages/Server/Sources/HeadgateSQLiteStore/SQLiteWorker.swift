@@ -4,21 +4,21 @@ import Glibc
 import HeadgateCore
 import HeadgateTransport
 
-/// A job for the store's thread, with the way its answer takes back.
+/// A job for the store's thread, with the closure that answers it.
 ///
-/// `@unchecked`: what answers is called on the scheduler alone, where it comes from.
+/// `@unchecked`: the closure is called on the scheduler, where it comes from.
 enum SQLiteJob: @unchecked Sendable {
-    /// A change that is committed together with those beside it.
+    /// A change, which is committed together with neighbouring changes.
     case change(SQLiteChange, (StoreFault?) -> Void)
-    /// A read or a deletion. Returns the function that answers with the result.
+    /// A read or a deletion. It returns the closure that answers with the result.
     case ask((SQLiteTables) -> () -> Void)
     /// The last job.
     case close(() -> Void)
 }
 
-/// The answers and the news of one turn of the store's thread.
+/// The answers and news of one turn of the store's thread.
 ///
-/// `@unchecked`: as ``SQLiteJob``.
+/// `@unchecked`: the answers are called on the scheduler, where they come from.
 struct SQLiteAnswers: @unchecked Sendable {
     var list: [() -> Void] = []
     var deadLetterTally = Tally.zero
@@ -31,7 +31,7 @@ struct SQLiteAnswers: @unchecked Sendable {
 
     init() {}
 
-    /// Calls the answers after the store is gone: the callers still get them.
+    /// Calls the answers after the store was released.
     func answerWithoutStore() {
         for answer in list { answer() }
     }
@@ -39,7 +39,7 @@ struct SQLiteAnswers: @unchecked Sendable {
 
 /// The store's thread, and the jobs that wait for it.
 ///
-/// `@unchecked`: once the thread runs, `tables` is its own.
+/// `@unchecked`: only the thread uses `tables` once it runs.
 final class SQLiteWorker: @unchecked Sendable {
     private let jobs = Guarded<[SQLiteJob]>([])
     private var tables: SQLiteTables?
@@ -58,7 +58,7 @@ final class SQLiteWorker: @unchecked Sendable {
         pthread_attr_init(&attributes)
         defer { pthread_attr_destroy(&attributes) }
         pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
-        // The thread takes over what is retained here.
+        // The thread takes over the reference.
         let context = Unmanaged.passRetained(self)
         let code = pthread_create(&thread, &attributes, SQLiteWorker.main, context.toOpaque())
         guard code == 0 else {
@@ -68,7 +68,7 @@ final class SQLiteWorker: @unchecked Sendable {
     }
 
     private static let main: @convention(c) (UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? = { context in
-        // `start` passes it, retained.
+        // `start` passes a retained reference.
         let worker = Unmanaged<SQLiteWorker>.fromOpaque(context!).takeRetainedValue()
         while let tables = worker.tables {
             worker.turn(worker.jobs.takeAll(waiting: !tables.hasBackgroundWork), tables)
@@ -76,7 +76,7 @@ final class SQLiteWorker: @unchecked Sendable {
         return nil
     }
 
-    /// Carries out jobs in order, then a small piece of what was left for later.
+    /// Carries out jobs in order, and then a step of the background work.
     private func turn(_ jobs: [SQLiteJob], _ tables: SQLiteTables) {
         var answers = SQLiteAnswers()
         var changes: [(change: SQLiteChange, then: (StoreFault?) -> Void)] = []
