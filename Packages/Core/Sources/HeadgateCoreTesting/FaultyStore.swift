@@ -23,6 +23,9 @@ public final class FaultyStore: EventStore {
     public var writeFault: StoreFault?
     /// The fault of rewinds while it is set.
     public var rewindFault: StoreFault?
+    /// True to answer rewinds with a fault although the store makes them, as after a write that failed and is found on
+    /// the disk.
+    public var deniesRewinds = false
     /// The fault of reads while it is set.
     public var readFault: StoreFault?
     /// The duration of a read for events that are too old.
@@ -134,7 +137,7 @@ public final class FaultyStore: EventStore {
         memory.rewind(request) { [self] result in
             guard case .success(.rewound(var queue)) = result else { return then(result) }
             queue.unsettled = count(queue.unsettled)
-            then(.success(.rewound(queue)))
+            then(deniesRewinds ? .failure(.failed("the disk")) : .success(.rewound(queue)))
         }
     }
 

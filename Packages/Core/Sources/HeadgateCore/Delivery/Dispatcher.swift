@@ -442,7 +442,7 @@ final class Dispatcher: EvaluatedDispatcher {
     }
 
     /// Schedules the write of this dispatcher's settlements. The closure returns their state at the time of the write.
-    private func writeSettled() {
+    func writeSettled() {
         records.settlements.settled(number) { [weak self] in self?.machine.queue.settled }
     }
 

@@ -86,7 +86,10 @@ final class Rewinds {
         _ result: Result<RewindOutcome, StoreFault>, _ replay: Replay, _ rewind: Rewind, _ dispatcher: Dispatcher
     ) {
         switch result {
-        case .failure: end(rewind, dispatcher, .store)
+        case .failure:
+            // A failed write may be found on the disk later. Writing the settlements again reverts the rewind.
+            if !rewind.isDryRun { dispatcher.writeSettled() }
+            end(rewind, dispatcher, .store)
         case .success(.notRetained(let oldest)): end(rewind, dispatcher, .notRetained(oldest.map(start)))
         case .success(.rewound(let queue)): apply(queue, replay.beginning(at: queue.first), rewind, dispatcher)
         }

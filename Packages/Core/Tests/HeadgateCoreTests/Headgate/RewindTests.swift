@@ -249,6 +249,17 @@ import Testing
         #expect(bench.sender.delivered == [1, 2, 3])
     }
 
+    @Test("R3: a rewind that the store refused has no effect on the next one, even if its write is found on the disk")
+    func deniedRewind() throws {
+        let bench = bench()
+        bench.track(4)
+        bench.store.deniesRewinds = true
+        #expect(rewind(bench, to: .sequenceNumber(1)) == .failure(.store))
+        bench.store.deniesRewinds = false
+        let answer = try #require(rewind(bench, to: .sequenceNumber(4))).get()
+        #expect(answer.events == 1 && bench.sender.delivered == [1, 2, 3, 4, 4])
+    }
+
     @Test("R3: a rewind that waits for a batch fails when its dispatcher is removed")
     func removed() {
         let bench = GateBench(limits: RewindTests.retaining)
