@@ -40,12 +40,7 @@ struct HTTPFileTests {
         defer { server.stop() }
         let disk = HangingDisk()
         try await SenderStage.http(Self.patient(server.url), reader: disk.reader) { stage in
-            let result = await withCheckedContinuation { continuation in
-                Task {
-                    await stage.start("{\"a\":1}") { continuation.resume(returning: $0) }
-                    await stage.interrupt()
-                }
-            }
+            let result = await stage.sendAndInterrupt("{\"a\":1}")
             #expect(result == .interrupted)
             disk.recover()
             #expect(await stage.send("{\"b\":2}") == .delivered)

@@ -74,12 +74,7 @@ struct KafkaSenderTests {
         let server = try TestSocket.loopback()
         defer { close(server) }
         try await SenderStage.kafka(try settings("127.0.0.1:\(TestSocket.port(of: server))")) { stage in
-            let result = await withCheckedContinuation { continuation in
-                Task {
-                    await stage.start("{}") { continuation.resume(returning: $0) }
-                    await stage.interrupt()
-                }
-            }
+            let result = await stage.sendAndInterrupt("{}")
             #expect(result == .interrupted)
         }
     }

@@ -58,12 +58,7 @@ struct NATSSenderTests {
         // The interruption must come before the timeout, even on a busy machine.
         let settings = try settings("127.0.0.1:\(TestSocket.port(of: server))") { $0.timeout = .seconds(600) }
         try await SenderStage.nats(settings) { stage in
-            let result = await withCheckedContinuation { continuation in
-                Task {
-                    await stage.start("1") { continuation.resume(returning: $0) }
-                    await stage.interrupt()
-                }
-            }
+            let result = await stage.sendAndInterrupt("1")
             #expect(result == .interrupted)
         }
     }

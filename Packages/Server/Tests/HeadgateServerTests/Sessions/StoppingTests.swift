@@ -54,10 +54,10 @@ import Testing
     @Test("D11: while a stop waits for batches in flight, new requests are refused")
     func refusals() async throws {
         try await ServiceStage.run(StoppingTests.settings) { stage in
-            let (scheduler, client) = (try await stage.client(), try await stage.client())
-            try await scheduler.call("dispatcher.subscribe", ["id": "collect"])
+            let (worker, client) = (try await stage.client(), try await stage.client())
+            try await worker.call("dispatcher.subscribe", ["id": "collect"])
             try await client.call("track", ["event": "signup"])
-            let batch = try await scheduler.batch()
+            let batch = try await worker.batch()
             try await stage.inspect { $0.stop { _ in } }
             let event: DataObject = ["event": "login"]
             let calls: [(String, DataObject)] = [
@@ -67,7 +67,7 @@ import Testing
                 #expect(try await client.refusal(method, params).reason == "shutting_down")
             }
             try await client.call("ping")
-            await scheduler.answer(batch)
+            await worker.answer(batch)
         }
     }
 

@@ -57,10 +57,10 @@ struct TurnShareTests {
         ])
     func garbageBesideAClient(_ garbage: Garbage) async throws {
         try await ServiceStage.run { stage in
-            let pace = try await stage.pace(besideGarbage: garbage.line)
-            #expect(pace.answers == Array(repeating: 1, count: ReportSchedule.mostTurns))
+            let counts = try await stage.answersPerTurn(besideGarbage: garbage.line)
+            #expect(counts.answers == Array(repeating: 1, count: AnswersPerTurn.mostTurns))
             var total = 0
-            for (turn, lines) in pace.garbage.enumerated() {
+            for (turn, lines) in counts.garbage.enumerated() {
                 total += lines
                 // A line that has been begun is finished, even if it exceeds the share.
                 #expect((total - 1) * garbage.cost < (turn + 1) * TurnShare.whole)
@@ -136,7 +136,7 @@ struct Garbage: Sendable, CustomTestStringConvertible {
 }
 
 /// The number of answers to two clients in each turn.
-private struct ReportSchedule: Sendable {
+private struct AnswersPerTurn: Sendable {
     static let mostTurns = 8
     var garbage: [Int] = []
     var answers: [Int] = []
@@ -144,7 +144,7 @@ private struct ReportSchedule: Sendable {
 
 extension ServiceStage {
     /// Runs two clients: one fills its socket with a line, and the other sends a request in each turn of the loop.
-    fileprivate func pace(besideGarbage line: String) async throws -> ReportSchedule {
+    fileprivate func answersPerTurn(besideGarbage line: String) async throws -> AnswersPerTurn {
         try await withCheckedThrowingContinuation { done in
             do {
                 try inspect { service in
@@ -175,11 +175,11 @@ private final class TurnWitness {
     private let line: String
     private let garbage: RawClient
     private let client: RawClient
-    private let done: (ReportSchedule) -> Void
-    private var pace = ReportSchedule()
+    private let done: (AnswersPerTurn) -> Void
+    private var counts = AnswersPerTurn()
     private var notifications = 0
 
-    init(_ service: Service, garbage line: String, done: @escaping (ReportSchedule) -> Void) throws {
+    init(_ service: Service, garbage line: String, done: @escaping (AnswersPerTurn) -> Void) throws {
         self.service = service
         self.line = line
         self.done = done
@@ -201,10 +201,10 @@ private final class TurnWitness {
         // The service sends a turn's answers at the end of the turn. This work runs after that.
         service.scheduler.soon { [self] in
             let failed = service.sessions.counters[.failedNotifications]
-            pace.garbage.append(garbage.takeLines() + failed - notifications)
-            pace.answers.append(client.takeLines())
+            counts.garbage.append(garbage.takeLines() + failed - notifications)
+            counts.answers.append(client.takeLines())
             notifications = failed
-            guard pace.answers.count < ReportSchedule.mostTurns else { return done(pace) }
+            guard counts.answers.count < AnswersPerTurn.mostTurns else { return done(counts) }
             send()
             service.scheduler.nextTurn(endTurn)
         }

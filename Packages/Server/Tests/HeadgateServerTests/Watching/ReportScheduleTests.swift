@@ -4,17 +4,17 @@ import Testing
 @testable import HeadgateServer
 
 @Suite("The schedule of notifications")
-struct PaceTests {
+struct ReportScheduleTests {
     private func at(_ milliseconds: Int64) -> Instant { Instant(nanoseconds: milliseconds * 1_000_000) }
 
     @Test("B10: the first change is reported at once")
     func first() {
-        var pace = ReportSchedule()
-        let unmarked = pace.takeDue(at: at(0))
+        var schedule = ReportSchedule()
+        let unmarked = schedule.takeDue(at: at(0))
         #expect(!unmarked)
-        pace.mark(.counters, at: at(0))
-        #expect(pace.due == at(0))
-        let due = [0, 0].map { pace.takeDue(at: at($0)) }
+        schedule.mark(.counters, at: at(0))
+        #expect(schedule.due == at(0))
+        let due = [0, 0].map { schedule.takeDue(at: at($0)) }
         #expect(due == [true, false])
     }
 
@@ -24,34 +24,34 @@ struct PaceTests {
             (ReportSchedule.Urgency.counters, Int64(50)), (.states, 5),
         ])
     func spacing(_ urgency: ReportSchedule.Urgency, _ milliseconds: Int64) {
-        var pace = ReportSchedule()
-        pace.mark(.states, at: at(0))
-        _ = pace.takeDue(at: at(0))
-        pace.mark(urgency, at: at(1))
-        #expect(pace.due == at(milliseconds))
-        let due = [milliseconds - 1, milliseconds].map { pace.takeDue(at: at($0)) }
+        var schedule = ReportSchedule()
+        schedule.mark(.states, at: at(0))
+        _ = schedule.takeDue(at: at(0))
+        schedule.mark(urgency, at: at(1))
+        #expect(schedule.due == at(milliseconds))
+        let due = [milliseconds - 1, milliseconds].map { schedule.takeDue(at: at($0)) }
         #expect(due == [false, true])
     }
 
     @Test("B10: a changed state makes the report due earlier; later changes do not delay a report")
     func sooner() {
-        var pace = ReportSchedule()
-        pace.mark(.states, at: at(0))
-        _ = pace.takeDue(at: at(0))
-        pace.mark(.counters, at: at(1))
-        pace.mark(.states, at: at(2))
-        #expect(pace.due == at(5))
-        pace.mark(.counters, at: at(3))
-        #expect(pace.due == at(5))
+        var schedule = ReportSchedule()
+        schedule.mark(.states, at: at(0))
+        _ = schedule.takeDue(at: at(0))
+        schedule.mark(.counters, at: at(1))
+        schedule.mark(.states, at: at(2))
+        #expect(schedule.due == at(5))
+        schedule.mark(.counters, at: at(3))
+        #expect(schedule.due == at(5))
     }
 
     @Test("B10: after an idle interval a change is reported at once")
     func rested() {
-        var pace = ReportSchedule()
-        pace.mark(.states, at: at(0))
-        _ = pace.takeDue(at: at(0))
-        pace.mark(.counters, at: at(90))
-        let isReported = pace.takeDue(at: at(90))
+        var schedule = ReportSchedule()
+        schedule.mark(.states, at: at(0))
+        _ = schedule.takeDue(at: at(0))
+        schedule.mark(.counters, at: at(90))
+        let isReported = schedule.takeDue(at: at(90))
         #expect(isReported)
     }
 }

@@ -94,11 +94,11 @@ struct LogScanTests {
     func found(seed: UInt64) {
         var random = SeededRandom(seed: Seed(seed))
         // The garbage contains many beginnings of frames.
-        let deadLetters: [UInt8] = [0, 0, 0, 0x48, 0x66] + segment(["x"]).prefix(4)
+        let alphabet: [UInt8] = [0, 0, 0, 0x48, 0x66] + segment(["x"]).prefix(4)
         var (bytes, expected) = ([UInt8](), [Int]())
         for _ in 0..<20 {
             bytes += (0..<8 * Int.random(in: 0...9, using: &random)).map { _ in
-                deadLetters.randomElement(using: &random)!
+                alphabet.randomElement(using: &random)!
             }
             guard Bool.random(using: &random) else { continue }
             let position = LogPosition(segment: 7, offset: LogHeader.size + bytes.count)

@@ -102,6 +102,14 @@ actor SenderStage {
         self.output = output
     }
 
+    /// Sends one batch, interrupts it before the sender can do anything else, and returns its result.
+    func sendAndInterrupt(_ events: String...) async -> SendResult {
+        await withCheckedContinuation { continuation in
+            offer(events) { continuation.resume(returning: $0) }
+            interrupt()
+        }
+    }
+
     /// Interrupts all batches in flight.
     /// - Parameter then: runs in the same turn of the loop, after the interruption.
     func interrupt(then: @Sendable () -> Void = {}) {
