@@ -15,12 +15,15 @@ final class BarrierClients: Actor {
     private var hasCalmed = false
     private var isCalm = false
 
-    init(_ record: Record, _ fleet: ClientFleet, _ sides: [FarSide], _ workSide: WorkSide, isDiskSound: Bool) {
+    init(
+        _ record: Record, _ fleet: ClientFleet, _ destinations: [SimulatedDestination], _ workerWitness: WorkerWitness,
+        isDiskSound: Bool
+    ) {
         self.record = record
         self.isDiskSound = isDiskSound
         self.fleet = fleet
-        for side in sides { side.closing = { [unowned self, id = side.id] in closing(id) } }
-        workSide.closing = { [unowned self, id = workSide.lane.id] in closing(id) }
+        for destination in destinations { destination.closing = { [unowned self, id = destination.id] in closing(id) } }
+        workerWitness.closing = { [unowned self, id = workerWitness.queue.id] in closing(id) }
     }
 
     /// Returns a barrier that certainly blocks a dispatcher even during a flush.

@@ -4,7 +4,7 @@ import HeadgateData
 /// A dispatcher with an activation barrier, whose output goes with each batch (Behaviour A9).
 struct KeyTerms {
     static let board = "key"
-    let lane = "a"
+    let queue = "a"
     /// The validity of an output in milliseconds, or nil if it is valid until the destination refuses it.
     let sticky: Int?
 
@@ -102,13 +102,13 @@ final class KeyAccount {
     func sent(_ batch: Batch) {
         let numbers = batch.events.map(\.sequenceNumber)
         if phase == .off {
-            return record.expect(batch.output.isEmpty, "\(terms.lane) gets \(numbers) with a key but needs none")
+            return record.expect(batch.output.isEmpty, "\(terms.queue) gets \(numbers) with a key but needs none")
         }
         if phase == .unclear, batch.output.isEmpty { return }
         guard let key = batch.output.get(key: "token", as: String.self), given.contains(key) else {
-            return record.expect(false, "\(terms.lane) gets \(numbers) with an unknown key")
+            return record.expect(false, "\(terms.queue) gets \(numbers) with an unknown key")
         }
-        record.expect(!over.contains(key), "\(terms.lane) gets \(numbers) with \(key), which has expired")
+        record.expect(!over.contains(key), "\(terms.queue) gets \(numbers) with \(key), which has expired")
         // A dispatcher that has used a newer key never uses an older one again.
         over.formUnion(given.prefix { $0 != key })
         let first = firstUses[key] ?? scheduler.now
@@ -116,7 +116,7 @@ final class KeyAccount {
         firstUses[key] = first
         guard let sticky = terms.sticky else { return }
         let isOver = scheduler.now > first + .milliseconds(sticky)
-        record.expect(!isOver, "\(terms.lane) gets \(numbers) under \(key) for more than \(sticky) ms")
+        record.expect(!isOver, "\(terms.queue) gets \(numbers) under \(key) for more than \(sticky) ms")
     }
 
     /// Returns true if the destination may refuse the key of a batch. Events sent without a key, or with a key of an

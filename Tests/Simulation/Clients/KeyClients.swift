@@ -8,17 +8,20 @@ final class KeyClients: Actor, Duty {
     private let record: Record
     private let scheduler: SimulatedScheduler
     private unowned let fleet: ClientFleet
-    private let side: FarSide
+    private let destination: SimulatedDestination
     private let account: KeyAccount
     private var serving: [SimulatedClient] = []
     private var runs: [(client: SimulatedClient, request: Int)] = []
     private var isCalm = false
 
     init(
-        _ record: Record, _ scheduler: SimulatedScheduler, _ fleet: ClientFleet, _ side: FarSide, _ account: KeyAccount
+        _ record: Record, _ scheduler: SimulatedScheduler, _ fleet: ClientFleet, _ destination: SimulatedDestination,
+        _ account: KeyAccount
     ) {
-        (self.record, self.scheduler, self.fleet, self.side, self.account) = (record, scheduler, fleet, side, account)
-        side.key = account
+        (self.record, self.scheduler, self.fleet, self.destination, self.account) = (
+            record, scheduler, fleet, destination, account
+        )
+        destination.key = account
         fleet.duties.append(self)
     }
 
@@ -39,7 +42,7 @@ final class KeyClients: Actor, Duty {
         let isServed = serving.contains(where: \.isTalking)
         return [
             Act(isServed ? 2 : isQuick ? 100 : 20, serve), Act(runs.isEmpty ? 0 : 60, answer), Act(1, leave),
-            Act(side.hasWaiting ? 30 : 0, side.answerOne),
+            Act(destination.hasWaiting ? 30 : 0, destination.answerOne),
             // After a refusal the dispatcher waits before it requests another key.
             Act(account.hasRefused ? 12 : 0) { [scheduler] in scheduler.advance(by: .seconds(2)) },
         ]
@@ -67,8 +70,8 @@ final class KeyClients: Actor, Duty {
         guard params["board"] == .string(KeyTerms.board), let id else { return }
         record.note("\(client.number) is asked for a key")
         // Events in a quarantined group count as pending until they are found missing.
-        let mayWait = side.lane.hasHadSome || !side.lane.damaged().isEmpty
-        record.expect(mayWait, "a key is requested, but \(side.id) never had an event to send")
+        let mayWait = destination.queue.hasHadSome || !destination.queue.damaged().isEmpty
+        record.expect(mayWait, "a key is requested, but \(destination.id) never had an event to send")
         runs.append((client, id))
         if isQuick, !isCalm { answer() }
     }

@@ -51,7 +51,7 @@ final class SimulatedClient {
         case trackMany(Int)
         case purge
         case awaitedFlush
-        case pause(FarSide, isPaused: Bool)
+        case pause(SimulatedDestination, isPaused: Bool)
         case answered((Answer) -> Void)
         /// A request for information. The closure gets the result, or nil if the request was refused.
         case inspected((DataObject?) -> Void)
@@ -106,12 +106,12 @@ final class SimulatedClient {
     var owedAnswers: Int { owed.count + owedNulls }
     var owedEvents: Int { owed.values.reduce(0) { $0 + $1.events } }
 
-    /// The side whose pause is the only outstanding answer.
-    var pausing: FarSide? {
-        guard owed.count == 1, owedNulls == 0, case .pause(let side, isPaused: true)? = owed.values.first else {
+    /// The destination whose pause is the only outstanding answer.
+    var pausing: SimulatedDestination? {
+        guard owed.count == 1, owedNulls == 0, case .pause(let destination, isPaused: true)? = owed.values.first else {
             return nil
         }
-        return side
+        return destination
     }
 
     func finish() {
@@ -335,18 +335,18 @@ final class SimulatedClient {
     private func refused(_ request: Request, _ answer: DataObject) {
         if case .answered(let then) = request { then(.refused(reason(of: answer) ?? "error", data(of: answer) ?? [:])) }
         if case .purge = request { events.isPurgeUncertain = true }
-        if case .pause(let side, true) = request { closed(side, isKept: false) }
+        if case .pause(let destination, true) = request { closed(destination, isKept: false) }
         if case .inspected(let inspect) = request { inspect(nil) }
     }
 
     /// Records that a dispatcher is certainly paused, unless a resume is outstanding.
-    private func closed(_ side: FarSide, isKept: Bool) {
+    private func closed(_ destination: SimulatedDestination, isKept: Bool) {
         let isRequested = owed.values.contains {
-            if case .pause(let other, false) = $0 { other === side } else { false }
+            if case .pause(let other, false) = $0 { other === destination } else { false }
         }
-        guard !isRequested, !side.isRemoved else { return }
-        side.isPaused = true
-        side.isPauseKept = isKept
+        guard !isRequested, !destination.isRemoved else { return }
+        destination.isPaused = true
+        destination.isPauseKept = isKept
     }
 
     private func settle(_ id: Int, _ request: Request, _ result: DataObject) {
@@ -363,8 +363,8 @@ final class SimulatedClient {
             let count = result["purged"].flatMap(Int.init(dataItem:)) ?? -1
             events.purged += count
             if count > 0 { record.count(.purged) }
-        case .pause(let side, let isPaused):
-            if isPaused { closed(side, isKept: true) } else { side.isResumeKept = true }
+        case .pause(let destination, let isPaused):
+            if isPaused { closed(destination, isKept: true) } else { destination.isResumeKept = true }
         case .answered(let then): then(.result(result))
         case .inspected(let inspect): inspect(result)
         case .other: break

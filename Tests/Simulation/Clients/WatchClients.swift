@@ -133,7 +133,7 @@ final class WatchClients: Actor, Duty {
     }
 
     /// Returns true if a dispatcher existed all the time, so that its counters cover all outcomes.
-    private func isWhole(_ dispatcher: String) -> Bool { !ledger.lane(dispatcher).isPatchy }
+    private func isWhole(_ dispatcher: String) -> Bool { !ledger.queue(dispatcher).isPatchy }
 
     /// Checks that a client with unsent output gets no notification, and that no topic is sent twice at the same
     /// moment.

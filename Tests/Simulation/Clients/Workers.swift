@@ -8,7 +8,7 @@ final class Workers: Actor, Duty {
     private let record: Record
     private let scheduler: SimulatedScheduler
     private unowned let fleet: ClientFleet
-    private let side: WorkSide
+    private let destination: WorkerWitness
     /// Clients that subscribed in this life.
     private var workers: [Worker] = []
     private weak var service: Service?
@@ -34,21 +34,21 @@ final class Workers: Actor, Duty {
         }
     }
 
-    init(_ record: Record, _ scheduler: SimulatedScheduler, _ fleet: ClientFleet, _ side: WorkSide) {
+    init(_ record: Record, _ scheduler: SimulatedScheduler, _ fleet: ClientFleet, _ destination: WorkerWitness) {
         self.record = record
         self.scheduler = scheduler
         self.fleet = fleet
-        self.side = side
+        self.destination = destination
         comeLate = record.oneIn(6)
-        side.mostAtOnce = { [unowned self] in workers.reduce(0) { $0 + $1.credit } }
-        side.departed = { [unowned self] in workers.count { !$0.client.isTalking } }
-        side.lost = { [unowned self] in counted(.evicted) + counted(.purged) + counted(.expired) }
-        side.delivered = { [unowned self] in counted(.sent) }
+        destination.mostAtOnce = { [unowned self] in workers.reduce(0) { $0 + $1.credit } }
+        destination.departed = { [unowned self] in workers.count { !$0.client.isTalking } }
+        destination.lost = { [unowned self] in counted(.evicted) + counted(.purged) + counted(.expired) }
+        destination.delivered = { [unowned self] in counted(.sent) }
         fleet.duties.append(self)
     }
 
     private func counted(_ counter: DispatcherCounter) -> Int {
-        service?.gate.dispatcherSummaries.first { $0.id == side.lane.id }?.counters[counter] ?? 0
+        service?.gate.dispatcherSummaries.first { $0.id == destination.queue.id }?.counters[counter] ?? 0
     }
 
     func lifeBegan(_ service: Service) {
@@ -57,7 +57,7 @@ final class Workers: Actor, Duty {
 
     func lifeEnded(_ end: LifeEnd) {
         workers = []
-        side.lifeEnded()
+        destination.lifeEnded()
     }
 
     // MARK: Actions
@@ -65,10 +65,10 @@ final class Workers: Actor, Duty {
     var acts: [Act] {
         guard !isCalm, !comeLate else { return [] }
         // If events expire in this history, some should expire while they pass from one worker to another.
-        let isAgeing = side.lane.ages.mostAge != nil
+        let isAgeing = destination.queue.ages.mostAge != nil
         return [
             Act(isAgeing ? 8 : 4, subscribe), Act(12, answer), Act(1, unsubscribe), Act(1, vanish),
-            Act(isAgeing && !side.isIdle ? 40 : 0, outlive),
+            Act(isAgeing && !destination.isIdle ? 40 : 0, outlive),
         ]
     }
 
@@ -84,7 +84,7 @@ final class Workers: Actor, Duty {
         worker.mostEvents = max(worker.mostEvents, mostEvents)
         (worker.wants, worker.hasLeft) = (true, false)
         client.ask(
-            "dispatcher.subscribe", #"{"id":"\#(side.lane.id)","credit":\#(credit),"limit":\#(mostEvents)}"#,
+            "dispatcher.subscribe", #"{"id":"\#(destination.queue.id)","credit":\#(credit),"limit":\#(mostEvents)}"#,
             .answered { [record] in record.expect($0.isResult, "\(client.number): subscription refused: \($0)") })
     }
 
@@ -92,7 +92,7 @@ final class Workers: Actor, Duty {
         guard let worker = pick({ $0.wants }) else { return }
         worker.wants = false
         let report = { [unowned self, changes = worker.changes] in left(worker, $0, after: changes) }
-        worker.client.ask("dispatcher.unsubscribe", #"{"id":"\#(side.lane.id)"}"#, .answered(report))
+        worker.client.ask("dispatcher.unsubscribe", #"{"id":"\#(destination.queue.id)"}"#, .answered(report))
     }
 
     /// Checks a confirmed unsubscription: unless the worker subscribed again, none of its batches may still be awaited.
@@ -103,7 +103,7 @@ final class Workers: Actor, Duty {
         record.count(.workerLeft)
         worker.hasLeft = true
         // The daemon does not wait for a client that has finished sending.
-        let isWaited = worker.client.isTalking && worker.leases.contains(where: side.isWaited)
+        let isWaited = worker.client.isTalking && worker.leases.contains(where: destination.isWaited)
         record.expect(!isWaited, "\(worker.client.number) is unsubscribed with batches in flight")
     }
 
@@ -116,7 +116,9 @@ final class Workers: Actor, Duty {
 
     /// Lets part of a worker's batch expire and the worker disconnect, so that another worker gets the rest.
     private func outlive() {
-        let waits = { [side] (worker: Worker) in worker.leases.lazy.compactMap(side.timeUntilPartIsOver).first }
+        let waits = { [destination] (worker: Worker) in
+            worker.leases.lazy.compactMap(destination.timeUntilPartIsOver).first
+        }
         guard let worker = pick({ !$0.client.isOperator && waits($0) != nil }), let wait = waits(worker),
             let other = fleet.operatorsOwn, other.isTalking
         else { return }
@@ -148,15 +150,15 @@ final class Workers: Actor, Duty {
         record.expect(lease.ids.count <= worker.mostEvents, "\(client.number) gets \(lease.ids.count) events")
         let count = worker.leases.count { !$0.isForgotten }
         record.expect(count <= worker.credit, "\(client.number) gets \(count) batches at once")
-        lease.isHung = !isCalm && record.oneIn(side.lane.ages.mostAge == nil ? 10 : 4)
-        side.read(lease)
+        lease.isHung = !isCalm && record.oneIn(destination.queue.ages.mostAge == nil ? 10 : 4)
+        destination.read(lease)
     }
 
     private func answer() {
         guard let worker = pick({ $0.leases.contains(where: mayAnswer) }) else { return }
         let lease = record.pick(worker.leases.filter(mayAnswer))
         worker.leases.removeAll { $0 === lease }
-        if scheduler.now > lease.readAt + side.terms.lease { record.count(.workerLate) }
+        if scheduler.now > lease.readAt + destination.terms.lease { record.count(.workerLate) }
         switch record.number(0...9) {
         case 0...1: refuse(lease, of: worker.client)
         case 2...4: settle(lease, of: worker.client, lease.ids.map { _ in record.pick(WorkerWord.allCases) })
@@ -174,7 +176,7 @@ final class Workers: Actor, Duty {
 
     /// Returns true if the worker answers now. Some workers hang until the lease has ended.
     private func mayAnswer(_ lease: Lease) -> Bool {
-        !lease.isHung || scheduler.now > lease.readAt + side.terms.lease
+        !lease.isHung || scheduler.now > lease.readAt + destination.terms.lease
     }
 
     /// Answers with outcomes. An event that is not named is delivered.
@@ -204,10 +206,10 @@ final class Workers: Actor, Duty {
         return wasBusy
     }
 
-    var isQuiet: Bool { side.isIdle && workers.allSatisfy { !$0.client.isTalking || $0.leases.isEmpty } }
+    var isQuiet: Bool { destination.isIdle && workers.allSatisfy { !$0.client.isTalking || $0.leases.isEmpty } }
 
     func check() {
-        let summary = service?.gate.dispatcherSummaries.first { $0.id == side.lane.id }
-        side.lane.check(summary?.counters)
+        let summary = service?.gate.dispatcherSummaries.first { $0.id == destination.queue.id }
+        destination.queue.check(summary?.counters)
     }
 }

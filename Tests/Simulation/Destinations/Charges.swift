@@ -15,33 +15,33 @@ struct Charges {
     /// True if the lower bound is certain: for overlapping attempts the daemon may count less.
     var isAlone: Bool
     private let patience: Patience
-    private let lane: Lane
+    private let queue: QueueModel
     private let record: Record
 
-    init(_ lane: Lane, _ record: Record, _ patience: Patience = .default, isAlone: Bool = false) {
-        (self.lane, self.record, self.patience, self.isAlone) = (lane, record, patience, isAlone)
+    init(_ queue: QueueModel, _ record: Record, _ patience: Patience = .default, isAlone: Bool = false) {
+        (self.queue, self.record, self.patience, self.isAlone) = (queue, record, patience, isAlone)
     }
 
     /// Checks the attempt number of a sent event. A dispatcher that was removed and added again restarts its count, as
     /// after a restart; one not removed yet does not.
     mutating func expect(_ event: Batch.Event) {
         let (number, reported) = (event.sequenceNumber, event.attempt)
-        let isOverdue = overdue.contains(number) && !lane.isPatchy
-        record.expect(!isOverdue, "\(lane.id) gets \(number), which exceeded its maximum retry age")
+        let isOverdue = overdue.contains(number) && !queue.isPatchy
+        record.expect(!isOverdue, "\(queue.id) gets \(number), which exceeded its maximum retry age")
         perhapsDead.remove(number)
         overdue.remove(number)
         let due = attempts[number, default: 0] + 1
-        if lane.isPatchy, reported < due {
+        if queue.isPatchy, reported < due {
             attempts[number] = reported - 1
             return
         }
-        record.expect(reported == due, "\(lane.id) gets \(number) as attempt \(reported), not \(due)")
+        record.expect(reported == due, "\(queue.id) gets \(number) as attempt \(reported), not \(due)")
     }
 
     mutating func account(_ number: SequenceNumber, _ outcome: EventOutcome, at now: Instant) {
         switch outcome {
-        case .delivered, .duplicate: lane.delivered(number)
-        case .dead: lane.died(number)
+        case .delivered, .duplicate: queue.delivered(number)
+        case .dead: queue.died(number)
         case .retry(_, let isCharged): if isCharged { charge(number, at: now) }
         }
     }
@@ -56,7 +56,7 @@ struct Charges {
         attempts[number, default: 0] += 1
         if attempts[number] == patience.mostAttempts {
             record.count(.deadLettered)
-            return lane.died(number)
+            return queue.died(number)
         }
         record.count(.triedAgain)
         judge(number, at: now)
@@ -88,8 +88,8 @@ struct Charges {
 
     /// Records that the daemon dead-lettered an event for its age.
     func agedOut(_ number: SequenceNumber) {
-        record.expect(perhapsDead.contains(number), "\(lane.id) dead-letters \(number) before its maximum retry age")
+        record.expect(perhapsDead.contains(number), "\(queue.id) dead-letters \(number) before its maximum retry age")
         record.count(overdue.contains(number) ? .triedTooLong : .triedForLong)
-        lane.died(number)
+        queue.died(number)
     }
 }

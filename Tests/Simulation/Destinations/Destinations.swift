@@ -5,49 +5,49 @@ import HeadgateCore
 /// The actor that answers the batches at the simulated destinations.
 final class Destinations: Actor {
     private let record: Record
-    private let sides: [FarSide]
+    private let destinations: [SimulatedDestination]
     private var isCalm = false
 
-    init(_ record: Record, _ sides: [FarSide]) {
+    init(_ record: Record, _ destinations: [SimulatedDestination]) {
         self.record = record
-        self.sides = sides
+        self.destinations = destinations
     }
 
     var acts: [Act] {
         if isCalm { return [] }
         return [
             Act(15) { [self] in answerOne() },
-            Act(1) { [self] in record.pick(sides).isBusy.toggle() },
+            Act(1) { [self] in record.pick(destinations).isBusy.toggle() },
         ]
     }
 
     private func answerOne() {
-        let requested = sides.filter(\.hasWaiting)
+        let requested = destinations.filter(\.hasWaiting)
         if !requested.isEmpty { record.pick(requested).answerOne() }
     }
 
-    var isQuiet: Bool { !sides.contains(where: \.hasWaiting) }
+    var isQuiet: Bool { !destinations.contains(where: \.hasWaiting) }
 
     func lifeBegan(_ service: Service) {
-        for side in sides {
-            side.lost = { [weak service] in
+        for destination in destinations {
+            destination.lost = { [weak service] in
                 service?.gate.counts.lost ?? 0
             }
         }
     }
 
     func lifeEnded(_ end: LifeEnd) {
-        for side in sides { side.lifeEnded(end) }
+        for destination in destinations { destination.lifeEnded(end) }
     }
 
     func calmDown() {
         isCalm = true
-        for side in sides { side.isWell = true }
+        for destination in destinations { destination.isWell = true }
     }
 
     func proceed() -> Bool {
         let wasBusy = !isQuiet
-        for side in sides { side.answerOne() }
+        for destination in destinations { destination.answerOne() }
         return wasBusy
     }
 }

@@ -5,17 +5,17 @@ import HeadgateCore
 /// The actor that publishes and answers messages at the simulated stream.
 final class Streams: Actor {
     private let record: Record
-    private let side: StreamSide
+    private let destination: StreamWitness
     private weak var service: Service?
     private var isCalm = false
 
-    init(_ record: Record, _ side: StreamSide) {
-        (self.record, self.side) = (record, side)
-        side.lost = { [unowned self] in summary?.counters.lost ?? 0 }
+    init(_ record: Record, _ destination: StreamWitness) {
+        (self.record, self.destination) = (record, destination)
+        destination.lost = { [unowned self] in summary?.counters.lost ?? 0 }
     }
 
     private var summary: DispatcherSummary? {
-        service?.gate.dispatcherSummaries.first { $0.id == side.lane.id }
+        service?.gate.dispatcherSummaries.first { $0.id == destination.queue.id }
     }
 
     func lifeBegan(_ service: Service) {
@@ -23,15 +23,15 @@ final class Streams: Actor {
     }
 
     func lifeEnded(_ end: LifeEnd) {
-        side.lifeEnded()
+        destination.lifeEnded()
     }
 
     var acts: [Act] {
         if isCalm { return [] }
         return [
-            Act(10) { [side] in side.stream.publishOne() },
-            Act(10) { [side] in side.stream.answerOne(isWell: false) },
-            Act(1) { [side] in side.stream.loseConnection() },
+            Act(10) { [destination] in destination.stream.publishOne() },
+            Act(10) { [destination] in destination.stream.answerOne(isWell: false) },
+            Act(1) { [destination] in destination.stream.loseConnection() },
         ]
     }
 
@@ -40,17 +40,17 @@ final class Streams: Actor {
     }
 
     func proceed() -> Bool {
-        let wasBusy = side.stream.hasWork
+        let wasBusy = destination.stream.hasWork
         for _ in 0..<5 {
-            side.stream.publishOne()
-            side.stream.answerOne(isWell: true)
+            destination.stream.publishOne()
+            destination.stream.answerOne(isWell: true)
         }
         return wasBusy
     }
 
-    var isQuiet: Bool { side.isIdle }
+    var isQuiet: Bool { destination.isIdle }
 
     func check() {
-        side.lane.check(summary?.counters)
+        destination.queue.check(summary?.counters)
     }
 }

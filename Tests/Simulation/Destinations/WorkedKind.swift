@@ -6,11 +6,11 @@ import HeadgateData
 /// Dispatchers of kind `worker`, with a witness between the dispatcher and the daemon's own sender: `"kind": "worked"`.
 struct WorkedKind: DispatcherKind {
     let name = "worked"
-    let side: WorkSide
+    let destination: WorkerWitness
     private let kind = WorkerKind()
 
-    init(_ side: WorkSide) {
-        self.side = side
+    init(_ destination: WorkerWitness) {
+        self.destination = destination
     }
 
     func read(_ entry: SettingsReader, common: inout DispatcherSettings) -> WorkerSettings {
@@ -22,6 +22,6 @@ struct WorkedKind: DispatcherKind {
     func makeSender(
         of dispatcher: String, _ settings: WorkerSettings, in context: SenderContext
     ) -> any Sender {
-        WitnessedSender(kind.makeSender(of: dispatcher, settings, in: context), side)
+        WitnessedSender(kind.makeSender(of: dispatcher, settings, in: context), destination)
     }
 }

@@ -80,7 +80,7 @@ final class Fillers: Actor {
 
     /// Refuses batches, so that their dead letters require more room than there is.
     private func refuse() {
-        for side in world.sides where side.hasWaiting && record.oneIn(2) { side.refuse() }
+        for destination in world.destinations where destination.hasWaiting && record.oneIn(2) { destination.refuse() }
         for _ in 0..<3 { world.endTurn() }
     }
 

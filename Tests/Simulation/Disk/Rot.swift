@@ -174,15 +174,15 @@ final class Corruption {
     // MARK: Sent events
 
     /// Checks that every delivered event equals the tracked one.
-    func sent(_ batch: Batch, to lane: String) {
+    func sent(_ batch: Batch, to queue: String) {
         for event in batch.events {
             guard let values = values[event.sequenceNumber] else { continue }
             guard case .object(let members)? = try? DataItem(parsing: Array(batch.body[event.range])) else {
-                return record.insist(false, "\(lane) gets \(event.sequenceNumber), which is malformed")
+                return record.insist(false, "\(queue) gets \(event.sequenceNumber), which is malformed")
             }
             let number = Content(members)?.number
             let isSo = values.contains { $0.number == number }
-            record.insist(isSo, "\(lane) gets \(event.sequenceNumber) as \(members), which was never tracked")
+            record.insist(isSo, "\(queue) gets \(event.sequenceNumber) as \(members), which was never tracked")
         }
     }
 

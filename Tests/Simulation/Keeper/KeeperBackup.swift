@@ -20,10 +20,10 @@ final class KeeperBackup {
 
     init(_ history: KeeperHistory, _ erased: Set<Int>) {
         (self.history, self.erased, retained) = (history, erased, history.book.retained)
-        for lane in history.book.lanes { due[lane.id] = lane.due }
+        for queue in history.book.queues { due[queue.id] = queue.due }
     }
 
-    func settled(_ index: Int, for lane: String) { due[lane]?.remove(index) }
+    func settled(_ index: Int, for queue: String) { due[queue]?.remove(index) }
 
     /// Writes a piece of the backup to the copy.
     /// - Returns: True if the backup is complete.
@@ -60,16 +60,16 @@ final class KeeperBackup {
         let events = executor.readAll().flatMap { chunk in chunk.map { ($0.sequenceNumber, $0.route) } }
         let lost = numbers(retained).subtracting(events.map(\.0))
         record.insist(lost.isEmpty, "a backup lacks \(lost.sorted()), which are retained")
-        for lane in book.lanes {
-            let dispatcher = state.dispatchers.first { $0.id == lane.id }
+        for queue in book.queues {
+            let dispatcher = state.dispatchers.first { $0.id == queue.id }
             let waiting = Set(
                 events.filter { number, route in
                     guard let dispatcher else { return false }
                     return state.routes[route]?.contains(dispatcher.number) == true
                         && !dispatcher.settled.contains(number)
                 }.map(\.0))
-            let missing = numbers(due[lane.id] ?? []).subtracting(waiting)
-            record.insist(missing.isEmpty, "a backup lacks \(missing.sorted()), which \(lane.id) had not settled")
+            let missing = numbers(due[queue.id] ?? []).subtracting(waiting)
+            record.insist(missing.isEmpty, "a backup lacks \(missing.sorted()), which \(queue.id) had not settled")
         }
     }
 

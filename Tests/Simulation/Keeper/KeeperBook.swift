@@ -6,7 +6,7 @@ final class KeeperBook {
         /// The person whom the event concerns. An erasure removes the events of one person.
         let user: Int
         let key: String?
-        let lanes: Set<String>
+        let queues: Set<String>
         /// The true time at which the event was tracked.
         let requestedAt: Int64
         var number: SequenceNumber?
@@ -30,7 +30,7 @@ final class KeeperBook {
     static let mark = "mark-"
 
     private var events: [Event] = []
-    private(set) var lanes: [KeeperLane] = []
+    private(set) var queues: [KeeperQueue] = []
     /// The store keeps all events after this number. Nil if it need not keep delivered events.
     var keptBehind: SequenceNumber?
     /// The person whose events are being erased.
@@ -39,7 +39,7 @@ final class KeeperBook {
 
     init(_ record: Record) {
         self.record = record
-        lanes = ["a", "b"].map { KeeperLane($0, record, self) }
+        queues = ["a", "b"].map { KeeperQueue($0, record, self) }
     }
 
     subscript(index: Int) -> Event { events[index] }
@@ -56,7 +56,7 @@ final class KeeperBook {
     }
 
     /// Returns the number of unacknowledged events for a dispatcher.
-    func unacknowledged(for lane: String) -> Int { events.count { !$0.isAcknowledged && $0.lanes.contains(lane) } }
+    func unacknowledged(for queue: String) -> Int { events.count { !$0.isAcknowledged && $0.queues.contains(queue) } }
 
     // MARK: Events
 
@@ -72,7 +72,7 @@ final class KeeperBook {
         knows(index, number)
         events[index].acknowledgedAt = time
         guard events[index].erasure == .none else { return }
-        for lane in lanes where events[index].lanes.contains(lane.id) { lane.stored(index) }
+        for queue in queues where events[index].queues.contains(queue.id) { queue.stored(index) }
     }
 
     func knows(_ index: Int, _ number: SequenceNumber) {
@@ -93,7 +93,7 @@ final class KeeperBook {
 
     private func mayBeGone(_ index: Int) {
         events[index].erasure = .perhaps
-        for lane in lanes { lane.mayBeGone(index) }
+        for queue in queues { queue.mayBeGone(index) }
     }
 
     func erased(_ matching: [Int]) {
@@ -122,14 +122,14 @@ final class KeeperBook {
     func possible(of user: Int) -> Int { events.count { $0.user == user && $0.erasure != .certain } }
 
     /// Returns true if a dispatcher certainly needs an event.
-    func isDue(_ index: Int) -> Bool { lanes.contains { $0.due.contains(index) } }
+    func isDue(_ index: Int) -> Bool { queues.contains { $0.due.contains(index) } }
 
     /// The events that are certainly erased.
     var erased: Set<Int> { Set(events.indices.filter { events[$0].erasure == .certain }) }
 
     func lifeEnded(isOrderly: Bool) {
         erasing = nil
-        for lane in lanes { lane.lifeEnded(isOrderly: isOrderly) }
+        for queue in queues { queue.lifeEnded(isOrderly: isOrderly) }
     }
 }
 

@@ -14,8 +14,8 @@ final class KeeperClient {
 
     init(_ history: KeeperHistory) {
         self.history = history
-        for lane in history.book.lanes {
-            lane.onSettled = { [weak self] in self?.backup?.settled($0, for: lane.id) }
+        for queue in history.book.queues {
+            queue.onSettled = { [weak self] in self?.backup?.settled($0, for: queue.id) }
         }
     }
 
@@ -26,7 +26,7 @@ final class KeeperClient {
 
     /// A description of the outstanding requests.
     var waiting: String {
-        "erasing \(isErasing), backup \(backup != nil), rewinds \(book.lanes.map { $0.requested ?? 0 })"
+        "erasing \(isErasing), backup \(backup != nil), rewinds \(book.queues.map { $0.requested ?? 0 })"
     }
 
     func lifeEnded() { (isErasing, backup) = (false, nil) }
@@ -37,7 +37,7 @@ final class KeeperClient {
         let (user, isNarrow) = (record.number(0...4), record.oneIn(4))
         let key = record.oneIn(3) ? nil : "k\(record.number(1...2))"
         let index = book.track(
-            KeeperBook.Event(user: user, key: key, lanes: isNarrow ? ["a"] : ["a", "b"], requestedAt: now))
+            KeeperBook.Event(user: user, key: key, queues: isNarrow ? ["a"] : ["a", "b"], requestedAt: now))
         let mark = "\(KeeperBook.mark)\(index)."
         let more = (key.map { #","key":"\#($0)""# } ?? "") + (isNarrow ? #","dispatchers":["a"]"# : "")
         let filling = record.characters(record.pick([0, 20, 200]))
@@ -51,32 +51,32 @@ final class KeeperClient {
     // MARK: Rewinds
 
     func rewind() {
-        let lane = record.pick(book.lanes)
-        guard lane.requested == nil, book.highest > 0 else { return }
+        let queue = record.pick(book.queues)
+        guard queue.requested == nil, book.highest > 0 else { return }
         if record.oneIn(3) {
-            rewind(lane, back: record.pick([1, 3, 20]))
+            rewind(queue, back: record.pick([1, 3, 20]))
         } else {
-            rewind(lane, to: SequenceNumber(record.number(1...Int(book.highest))))
+            rewind(queue, to: SequenceNumber(record.number(1...Int(book.highest))))
         }
     }
 
-    private func rewind(_ lane: KeeperLane, to first: SequenceNumber) {
-        lane.asks(from: first)
-        ask(lane, to: "\(first)") { [self] answer in
-            take(answer, lane) { $0 == first ? nil : "\(first)" }
+    private func rewind(_ queue: KeeperQueue, to first: SequenceNumber) {
+        queue.asks(from: first)
+        ask(queue, to: "\(first)") { [self] answer in
+            take(answer, queue) { $0 == first ? nil : "\(first)" }
         }
     }
 
-    private func rewind(_ lane: KeeperLane, back seconds: Int) {
-        lane.asks(from: 1)
+    private func rewind(_ queue: KeeperQueue, back seconds: Int) {
+        queue.asks(from: 1)
         let cutoff = now - Int64(seconds) * 1_000
-        ask(lane, to: "\"-\(seconds)s\"") { [self] answer in
+        ask(queue, to: "\"-\(seconds)s\"") { [self] answer in
             let latest = now - Int64(seconds) * 1_000
-            take(answer, lane) { [book] first in
+            take(answer, queue) { [book] first in
                 for index in 0..<book.count {
                     guard let number = book[index].number, let time = book[index].acknowledgedAt else { continue }
                     if time < cutoff, number >= first { return "more than \(number), which is older" }
-                    let isStored = book[index].erasure == .none && (book.isKept(index) || lane.due.contains(index))
+                    let isStored = book[index].erasure == .none && (book.isKept(index) || queue.due.contains(index))
                     if book[index].requestedAt > latest, number < first, isStored { return "\(number) or less" }
                 }
                 return nil
@@ -86,36 +86,36 @@ final class KeeperClient {
 
     /// Requests a rewind of a dispatcher.
     /// - Parameter first: JSON.
-    private func ask(_ lane: KeeperLane, to first: String, then: @escaping (Answer) -> Void) {
-        let before = inFlight(lane)
-        client?.ask("dispatcher.rewind", #"{"id":"\#(lane.id)","to":\#(first)}"#) { [self] answer in
+    private func ask(_ queue: KeeperQueue, to first: String, then: @escaping (Answer) -> Void) {
+        let before = inFlight(queue)
+        client?.ask("dispatcher.rewind", #"{"id":"\#(queue.id)","to":\#(first)}"#) { [self] answer in
             if case .result = answer {
-                record.insist(before.isDisjoint(with: inFlight(lane)), "\(lane.id) is rewound with events in flight")
+                record.insist(before.isDisjoint(with: inFlight(queue)), "\(queue.id) is rewound with events in flight")
             }
             then(answer)
         }
     }
 
     /// Returns the events of a dispatcher's unanswered batches.
-    private func inFlight(_ lane: KeeperLane) -> Set<Int> {
-        history.sides.first { $0.lane === lane }?.inFlight ?? []
+    private func inFlight(_ queue: KeeperQueue) -> Set<Int> {
+        history.destinations.first { $0.queue === queue }?.inFlight ?? []
     }
 
     /// Checks the answer to a rewind.
     /// - Parameter complaint: Returns a description of the correct first event if the answer has another one, or nil.
-    private func take(_ answer: Answer, _ lane: KeeperLane, problem: (SequenceNumber) -> String?) {
+    private func take(_ answer: Answer, _ queue: KeeperQueue, problem: (SequenceNumber) -> String?) {
         guard case .result(let result) = answer else {
             guard case .refused(let reason, _) = answer else { return }
             record.insist(reason != "not_found" || book.keptBehind != 0, "a rewind is refused, but all events are kept")
             if reason == "not_found" { record.count(.rewindRefused) }
-            return lane.notRewound(isCertain: reason != "storage")
+            return queue.notRewound(isCertain: reason != "storage")
         }
         let first = SequenceNumber(result.get(key: "first_seq", as: Int.self) ?? 0)
         let (isComplete, events) = (result.get(key: "complete") ?? false, result.get(key: "events") ?? -1)
-        if let right = problem(first) { record.insist(false, "\(lane.id) is rewound to \(first), not \(right)") }
+        if let right = problem(first) { record.insist(false, "\(queue.id) is rewound to \(first), not \(right)") }
         record.insist(isComplete || book.keptBehind != 0, "a rewind is incomplete, but all events are kept")
-        record.note("\(lane.id) is rewound to \(first), \(events) events, complete: \(isComplete)")
-        lane.rewound(to: first, events: events, isComplete: isComplete)
+        record.note("\(queue.id) is rewound to \(first), \(events) events, complete: \(isComplete)")
+        queue.rewound(to: first, events: events, isComplete: isComplete)
     }
 
     // MARK: Erasures
@@ -233,7 +233,8 @@ final class KeeperClient {
             },
             { [self] in if history.keys.areUsed { client?.ask("store.rekey", "{}") { _ in } } },
             { [self] in if history.keys.areUsed { inspectKeys(isDone: true) } },
-            { [self] in for lane in book.lanes where book.keptBehind == 0 && book.highest > 0 { rewind(lane, to: 1) } },
+            { [self] in for queue in book.queues where book.keptBehind == 0 && book.highest > 0 { rewind(queue, to: 1) }
+            },
         ]
     }
 

@@ -14,7 +14,7 @@ final class KeeperHistory {
     let book: KeeperBook
     let scheduler = SimulatedScheduler()
     let medium = SimulatedMedium()
-    let sides: [KeeperSide]
+    let destinations: [KeeperDestination]
     var keys: KeeperKeys
     private(set) var life: KeeperLife?
     private(set) lazy var client = KeeperClient(self)
@@ -27,7 +27,7 @@ final class KeeperHistory {
         let record = Record(seed: Seed(seed.number ^ 0x6b65_6570))
         let book = KeeperBook(record)
         (self.record, self.book) = (record, book)
-        sides = book.lanes.map { KeeperSide($0, book, record) }
+        destinations = book.queues.map { KeeperDestination($0, book, record) }
         keys = KeeperKeys(record)
         terms = KeeperLife.Terms(record)
     }
@@ -52,7 +52,7 @@ final class KeeperHistory {
         guard let life else { return }
         switch record.number(0...99) {
         case 0...27: for _ in 0..<record.number(1...3) { client.track() }
-        case 28...51: record.pick(sides).answer()
+        case 28...51: record.pick(destinations).answer()
         case 52...61: scheduler.advance(by: .milliseconds(record.pick([1, 50, 400, 1_500])))
         case 62...67: client.rewind()
         case 68...73: client.erase()
@@ -140,7 +140,7 @@ final class KeeperHistory {
         ending.end()
         if case .powerless = end { losePower() }
         if case .killed = end { record.count(.killed) }
-        for side in sides { side.lifeEnded() }
+        for destination in destinations { destination.lifeEnded() }
         scheduler.restart()
         var isOrderly = false
         if case .stopped = end { isOrderly = true }
@@ -175,11 +175,11 @@ final class KeeperHistory {
 
     private func quiet() {
         for turn in 0..<3_000 where record.violation == nil && !isQuiet {
-            for side in sides { side.answer(isWell: true) }
+            for destination in destinations { destination.answer(isWell: true) }
             endTurn()
             if turn % 5 == 4 { scheduler.advance(by: .milliseconds(500)) }
         }
-        let missing = book.lanes.map(\.missing)
+        let missing = book.queues.map(\.missing)
         record.insist(isQuiet, "something does not end: \(missing), \(work)")
     }
 
@@ -194,7 +194,7 @@ final class KeeperHistory {
     private var isQuiet: Bool {
         guard let life else { return false }
         return life.client.isContent && life.executor.isIdle && life.executor.erased == nil
-            && !sides.contains(where: \.hasWaiting)
-            && book.lanes.allSatisfy { $0.due.isEmpty } && life.service.gate.stored == .zero
+            && !destinations.contains(where: \.hasWaiting)
+            && book.queues.allSatisfy { $0.due.isEmpty } && life.service.gate.stored == .zero
     }
 }

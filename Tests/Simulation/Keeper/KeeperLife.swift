@@ -60,7 +60,8 @@ final class KeeperLife {
         if !isWell { KeeperLife.trouble(disk, record) }
         let dispatchers: DataObject = ["a": .object(terms.dispatcher), "b": .object(terms.dispatcher)]
         let defaults: DataObject = ["shutdown_timeout_ms": 1_000, "dispatchers": .object(dispatchers)]
-        let far = FarKind(sides: Dictionary(uniqueKeysWithValues: history.sides.map { ($0.lane.id, $0) }))
+        let far = FarKind(
+            destinations: Dictionary(uniqueKeysWithValues: history.destinations.map { ($0.queue.id, $0) }))
         service = try .simulated(
             defaults.patched(with: retention.settings).patched(with: keys.settings),
             environment: [KeeperKeys.variable: keys.text], far, executor, disk, scheduler, record)

@@ -7,10 +7,10 @@ import HeadgateData
 /// S3). The dispatcher `d` exists only in this file.
 final class ConfigurationFile {
     static let path = "/nowhere/headgate.json"
-    static let lane = "d"
+    static let queue = "d"
 
     private enum Text {
-        case sound(DataObject, FarSide.Terms?)
+        case sound(DataObject, SimulatedDestination.Terms?)
         /// A text that must be refused as a whole.
         case broken(String)
         case missing
@@ -18,7 +18,7 @@ final class ConfigurationFile {
 
     private let record: Record
     private let scene: Scene
-    private let side: FarSide
+    private let destination: SimulatedDestination
     private let orphans: Orphans?
     private var text = Text.sound([:], nil)
     /// The settings that were read last.
@@ -26,8 +26,8 @@ final class ConfigurationFile {
     private(set) var wasSound = true
     private var isCalm = false
 
-    init(_ record: Record, _ scene: Scene, _ side: FarSide, _ orphans: Orphans?) {
-        (self.record, self.scene, self.side, self.orphans) = (record, scene, side, orphans)
+    init(_ record: Record, _ scene: Scene, _ destination: SimulatedDestination, _ orphans: Orphans?) {
+        (self.record, self.scene, self.destination, self.orphans) = (record, scene, destination, orphans)
     }
 
     // MARK: Writing
@@ -39,8 +39,8 @@ final class ConfigurationFile {
         case 2: text = .missing
         case 3: text = .sound([:], nil)
         default:
-            let terms = FarSide.Terms(record)
-            let entry = scene.entry(of: ConfigurationFile.lane, terms)
+            let terms = SimulatedDestination.Terms(record)
+            let entry = scene.entry(of: ConfigurationFile.queue, terms)
             text = .sound(["dispatchers": ["d": .object(entry)]], terms)
         }
         record.note("the operator edits the file: \(text)")
@@ -64,7 +64,7 @@ final class ConfigurationFile {
         case .sound(let object, let terms):
             wasSound = true
             // A change of its settings releases a refused dispatcher (Behaviour D7).
-            if object != inForce { side.isHeld = false }
+            if object != inForce { destination.isHeld = false }
             inForce = object
             comesIntoForce(terms)
             return object
@@ -78,18 +78,18 @@ final class ConfigurationFile {
     }
 
     /// Records that a file is read and put in force in one step.
-    private func comesIntoForce(_ terms: FarSide.Terms?) {
+    private func comesIntoForce(_ terms: SimulatedDestination.Terms?) {
         record.count(.fileRead)
         guard !isCalm else { return }
         if let terms {
-            side.setTerms(terms)
-            if side.isGone { side.lane.isPatchy = true }
-            orphans?.comes(side.id, isCertain: true)
+            destination.setTerms(terms)
+            if destination.isGone { destination.queue.isPatchy = true }
+            orphans?.comes(destination.id, isCertain: true)
         } else {
-            if !side.isGone { side.lane.isPatchy = true }
-            side.isHeld = false
-            orphans?.goes(side.id, isCertain: true)
+            if !destination.isGone { destination.queue.isPatchy = true }
+            destination.isHeld = false
+            orphans?.goes(destination.id, isCertain: true)
         }
-        (side.isRemoved, side.isGone) = (terms == nil, terms == nil)
+        (destination.isRemoved, destination.isGone) = (terms == nil, terms == nil)
     }
 }

@@ -18,24 +18,24 @@ final class DeadLetterOperator {
     }
 
     /// Returns true if the queue of a dispatcher is dropped and the drop is not written yet.
-    private func isDropped(_ lane: String) -> Bool {
-        service?.gate.settlements.unwrittenForgets.contains { book.lane($0) == lane } == true
+    private func isDropped(_ queue: String) -> Bool {
+        service?.gate.settlements.unwrittenForgets.contains { book.queue($0) == queue } == true
     }
 
-    func operate(_ connection: SimulatedClient, _ side: FarSide) {
+    func operate(_ connection: SimulatedClient, _ destination: SimulatedDestination) {
         switch record.number(0...3) {
         case 0: list(connection)
-        case 1: purge(connection, which(side))
-        default: requeue(connection, which(side))
+        case 1: purge(connection, which(destination))
+        default: requeue(connection, which(destination))
         }
     }
 
     /// Returns a query for the dead letters of one dispatcher, of some numbers, or for all.
-    private func which(_ side: FarSide) -> String {
+    private func which(_ destination: SimulatedDestination) -> String {
         let numbers = book.numbers
         switch record.number(0...2) {
         case 0: return "{}"
-        case 1: return #"{"dispatcher":"\#(side.id)"}"#
+        case 1: return #"{"dispatcher":"\#(destination.id)"}"#
         default: return #"{"letters":[\#(numbers.isEmpty ? "1" : "\(record.pick(numbers))"),999999]}"#
         }
     }
@@ -53,7 +53,7 @@ final class DeadLetterOperator {
             record.expect(reported.count == keys.count, "dead letters are listed twice: \(keys)")
             // Earlier requests may have been carried out meanwhile.
             let missing = before.intersection(book.written).subtracting(book.forgotten).subtracting(reported)
-                .filter { !isDropped($0.lane) }
+                .filter { !isDropped($0.queue) }
             record.expect(missing.isEmpty, "dead letters \(missing) are not listed")
             let strange = reported.filter { !book.isKnown($0) }
             record.expect(strange.isEmpty, "\(strange) are listed but are no dead letters")
@@ -62,10 +62,10 @@ final class DeadLetterOperator {
     }
 
     private static func key(_ item: DataItem) -> DeadLetterKey? {
-        guard case .object(let deadLetter) = item, let lane = deadLetter["dispatcher"].flatMap(String.init(dataItem:)),
+        guard case .object(let deadLetter) = item, let queue = deadLetter["dispatcher"].flatMap(String.init(dataItem:)),
             case .object(let event)? = deadLetter["event"], let number = event["seq"].flatMap(Int.init(dataItem:))
         else { return nil }
-        return DeadLetterKey(lane: lane, number: SequenceNumber(number))
+        return DeadLetterKey(queue: queue, number: SequenceNumber(number))
     }
 
     private func requeue(_ connection: SimulatedClient, _ which: String) {

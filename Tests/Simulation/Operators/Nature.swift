@@ -7,7 +7,7 @@ final class Nature: Actor {
     private let record: Record
     private let scheduler: SimulatedScheduler
     private let ages: Ages
-    private let sides: [FarSide]
+    private let destinations: [SimulatedDestination]
     private var network = NetworkState.connected(.ethernet)
     private var service: Service?
     private var isCalm = false
@@ -19,23 +19,23 @@ final class Nature: Actor {
     /// The remaining time for which the network stays down, so that all events waiting for it expire.
     private var waitsOut: Int?
 
-    init(_ record: Record, _ scheduler: SimulatedScheduler, _ ages: Ages, _ sides: [FarSide]) {
+    init(_ record: Record, _ scheduler: SimulatedScheduler, _ ages: Ages, _ destinations: [SimulatedDestination]) {
         self.record = record
         self.scheduler = scheduler
         self.ages = ages
-        self.sides = sides
+        self.destinations = destinations
     }
 
     var acts: [Act] {
         if isCalm { return [] }
         // At times the ConnectivityBarrier has no dispatcher but is watched.
-        let haste = hasGoneSide ? 14 : 2
+        let haste = hasGoneDestination ? 14 : 2
         var acts = [Act(6) { [self] in advance(by: record.pick([1, 50, 400, 1_500])) }, Act(haste, change)]
         if scheduler.jumped != 0 { acts.append(Act(1) { [self] in jump(by: -scheduler.jumped) }) }
         return ages.mostAge == nil ? acts : acts + [Act(3, growOlder)]
     }
 
-    private var hasGoneSide: Bool { sides.contains { $0.isRemote && $0.isGone } }
+    private var hasGoneDestination: Bool { destinations.contains { $0.isRemote && $0.isGone } }
 
     private func advance(by milliseconds: Int) {
         record.note("\(milliseconds) ms pass")
@@ -72,14 +72,14 @@ final class Nature: Actor {
 
     private func set(_ state: NetworkState) {
         record.note("the network is \(state.word)")
-        isUnseen = state != network && hasGoneSide
+        isUnseen = state != network && hasGoneDestination
         network = state
         report()
     }
 
     private func report() {
         service?.networkChanged(network)
-        for side in sides where side.isRemote { side.isOffline = network == .disconnected }
+        for destination in destinations where destination.isRemote { destination.isOffline = network == .disconnected }
     }
 
     func lifeBegan(_ service: Service) {
@@ -109,8 +109,8 @@ final class Nature: Actor {
     func proceed() -> Bool {
         guard let left = waitsOut else { return false }
         scheduler.advance(by: .seconds(1))
-        let remote = sides.filter(\.isRemote)
-        guard let end = ages.end(of: remote.reduce(into: []) { $0.formUnion($1.lane.waiting) }), end <= ages.now else {
+        let remote = destinations.filter(\.isRemote)
+        guard let end = ages.end(of: remote.reduce(into: []) { $0.formUnion($1.queue.waiting) }), end <= ages.now else {
             return true
         }
         guard !isDiskBusy() else {

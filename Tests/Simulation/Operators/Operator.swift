@@ -7,7 +7,7 @@ final class Operator: Actor {
     private let record: Record
     private let scheduler: SimulatedScheduler
     private let fleet: ClientFleet
-    private let sides: [FarSide]
+    private let destinations: [SimulatedDestination]
     private let deadLetters: DeadLetterOperator
     private let settings: SettingsOperator
     private let rules: RuleAccount?
@@ -16,27 +16,30 @@ final class Operator: Actor {
     private var isCalm = false
 
     init(
-        _ record: Record, _ scheduler: SimulatedScheduler, _ fleet: ClientFleet, _ sides: [FarSide], _ ledger: Ledger,
+        _ record: Record, _ scheduler: SimulatedScheduler, _ fleet: ClientFleet, _ destinations: [SimulatedDestination],
+        _ ledger: Ledger,
         _ scene: Scene, _ file: ConfigurationFile?
     ) {
         (self.record, self.scheduler) = (record, scheduler)
         deadLetters = DeadLetterOperator(record, ledger.deadLetters)
-        settings = SettingsOperator(record, sides, scene, ledger.orphans, file)
+        settings = SettingsOperator(record, destinations, scene, ledger.orphans, file)
         changesSettings = scene.changesSettings
         rules = ledger.rules
         self.fleet = fleet
-        self.sides = sides
+        self.destinations = destinations
     }
 
     func lifeBegan(_ service: Service) {
         connection = fleet.connectOperator()
-        for side in sides { side.isOperated = { [weak connection] in connection?.isContent == false } }
+        for destination in destinations {
+            destination.isOperated = { [weak connection] in connection?.isContent == false }
+        }
         settings.lifeBegan(service)
         deadLetters.lifeBegan(service)
-        for side in sides where side.isResumeKept {
-            let barrier = service.gate.barrierSummaries.first { $0.identity.id == "ManualBarrier:\(side.id)" }
+        for destination in destinations where destination.isResumeKept {
+            let barrier = service.gate.barrierSummaries.first { $0.identity.id == "ManualBarrier:\(destination.id)" }
             let isOpen = barrier?.states.allSatisfy { $0.state == .open } ?? true
-            record.expect(isOpen, "\(side.id) was resumed, but is paused after a restart")
+            record.expect(isOpen, "\(destination.id) was resumed, but is paused after a restart")
         }
         if isCalm { calmDown() }
     }
@@ -51,9 +54,9 @@ final class Operator: Actor {
         guard !isCalm, let connection else { return [] }
         guard connection.isContent else {
             // After a hasty pause it may resume before the pause is written.
-            return connection.pausing.map { side in [Act(5) { [self] in resume(side) }] } ?? []
+            return connection.pausing.map { destination in [Act(5) { [self] in resume(destination) }] } ?? []
         }
-        let there = sides.filter { !$0.isRemoved }
+        let there = destinations.filter { !$0.isRemoved }
         guard !there.isEmpty else { return [Act(5) { [settings] in settings.operate(connection) }] }
         return [
             Act(5) { [self] in operate(connection, record.pick(there)) },
@@ -73,27 +76,27 @@ final class Operator: Actor {
         { [settings] in settings.changeRules(account, connection) }
     }
 
-    private func operate(_ connection: SimulatedClient, _ side: FarSide) {
+    private func operate(_ connection: SimulatedClient, _ destination: SimulatedDestination) {
         switch record.number(0...7) {
-        case 7: connection.ask("dispatcher.retry", #"{"id":"\#(side.id)"}"#, .other)
-        case 6: QueueInspection(record, side).begin(connection)
-        case 0: connection.ask("queue.purge", #"{"dispatcher":"\#(side.id)"}"#, .purge)
+        case 7: connection.ask("dispatcher.retry", #"{"id":"\#(destination.id)"}"#, .other)
+        case 6: QueueInspection(record, destination).begin(connection)
+        case 0: connection.ask("queue.purge", #"{"dispatcher":"\#(destination.id)"}"#, .purge)
         case 1...2:
             record.count(.paused)
-            (side.isHeld, side.isResumeKept) = (false, false)
+            (destination.isHeld, destination.isResumeKept) = (false, false)
             let isFlushable = record.oneIn(3)
-            if isFlushable { side.isPaused = false }
-            let request = isFlushable ? SimulatedClient.Request.other : .pause(side, isPaused: true)
-            connection.ask("dispatcher.pause", #"{"id":"\#(side.id)","flushable":\#(isFlushable)}"#, request)
-        default: resume(side)
+            if isFlushable { destination.isPaused = false }
+            let request = isFlushable ? SimulatedClient.Request.other : .pause(destination, isPaused: true)
+            connection.ask("dispatcher.pause", #"{"id":"\#(destination.id)","flushable":\#(isFlushable)}"#, request)
+        default: resume(destination)
         }
     }
 
     /// Resumes a dispatcher, which may be open from the moment of the request.
-    private func resume(_ side: FarSide) {
-        side.isPaused = false
-        side.isHeld = false
-        connection?.ask("dispatcher.resume", #"{"id":"\#(side.id)"}"#, .pause(side, isPaused: false))
+    private func resume(_ destination: SimulatedDestination) {
+        destination.isPaused = false
+        destination.isHeld = false
+        connection?.ask("dispatcher.resume", #"{"id":"\#(destination.id)"}"#, .pause(destination, isPaused: false))
     }
 
     var isQuiet: Bool { !settings.isWaiting }
@@ -102,7 +105,7 @@ final class Operator: Actor {
         guard let connection, settings.isWaiting else { return false }
         settings.proceed(connection, scheduler)
         // Dispatchers that are added again now may have been paused before they were removed.
-        if !settings.isWaiting { sides.forEach(resume) }
+        if !settings.isWaiting { destinations.forEach(resume) }
         return true
     }
 
@@ -111,7 +114,7 @@ final class Operator: Actor {
     func calmDown() {
         isCalm = true
         if let connection { settings.calmDown(connection) }
-        for side in sides where !side.isGone { resume(side) }
+        for destination in destinations where !destination.isGone { resume(destination) }
         if let connection { deadLetters.list(connection) }
     }
 }

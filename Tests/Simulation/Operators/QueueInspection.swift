@@ -4,7 +4,7 @@ import HeadgateData
 /// An operator's `queue.peek` of a dispatcher, page by page.
 final class QueueInspection {
     private let record: Record
-    private let side: FarSide
+    private let destination: SimulatedDestination
     /// The state when the call was made.
     private let waiting: Set<SequenceNumber>
     private let ended: Set<SequenceNumber>
@@ -13,10 +13,10 @@ final class QueueInspection {
     private let inFlight: Set<SequenceNumber>
     private var seen: [SequenceNumber] = []
 
-    init(_ record: Record, _ side: FarSide) {
-        (self.record, self.side) = (record, side)
-        (waiting, ended) = (side.lane.waiting, side.lane.delivered.union(side.lane.dead))
-        (sentBefore, inFlight, lostBefore) = (side.sent.count, side.inFlight, side.lost())
+    init(_ record: Record, _ destination: SimulatedDestination) {
+        (self.record, self.destination) = (record, destination)
+        (waiting, ended) = (destination.queue.waiting, destination.queue.delivered.union(destination.queue.dead))
+        (sentBefore, inFlight, lostBefore) = (destination.sent.count, destination.inFlight, destination.lost())
     }
 
     func begin(_ connection: SimulatedClient) {
@@ -25,7 +25,7 @@ final class QueueInspection {
 
     private func ask(_ connection: SimulatedClient, after: SequenceNumber) {
         let limit = record.pick([1, 3, 1_000])
-        let params = #"{"dispatcher":"\#(side.id)","limit":\#(limit),"after":\#(after)}"#
+        let params = #"{"dispatcher":"\#(destination.id)","limit":\#(limit),"after":\#(after)}"#
         connection.ask("queue.peek", params) { [self] in take($0, limit, after: after, connection) }
     }
 
@@ -36,10 +36,10 @@ final class QueueInspection {
         record.expect(
             numbers == numbers.sorted() && numbers.allSatisfy { $0 > after }, "\(numbers) come after \(after)")
         for number in numbers {
-            record.expect(!ended.contains(number), "\(side.id) shows \(number), which has ended")
+            record.expect(!ended.contains(number), "\(destination.id) shows \(number), which has ended")
             // An event that has ended meanwhile was pending before.
-            let isThere = waiting.contains(number) || side.lane.isKnown(number)
-            record.expect(isThere, "\(side.id) shows \(number), which is not for it")
+            let isThere = waiting.contains(number) || destination.queue.isKnown(number)
+            record.expect(isThere, "\(destination.id) shows \(number), which is not for it")
         }
         seen += numbers
         guard let next = result["next"].flatMap(Int.init(dataItem:)) else { return end() }
@@ -53,12 +53,12 @@ final class QueueInspection {
 
     /// Checks that every event that was pending all the time was listed, unless events were dropped.
     private func end() {
-        record.expect(Set(seen).count == seen.count, "\(side.id) shows an event twice")
-        guard side.lost() == lostBefore, side.sent.count >= sentBefore else { return }
-        let moved = inFlight.union(side.sent[sentBefore...])
-        let missing = waiting.intersection(side.lane.waiting).subtracting(moved).subtracting(seen)
-            .filter { !side.lane.ages.isOver($0) }.subtracting(side.unclear)
-        record.expect(missing.isEmpty || lostBefore > 0, "\(side.id) does not show \(missing.sorted())")
+        record.expect(Set(seen).count == seen.count, "\(destination.id) shows an event twice")
+        guard destination.lost() == lostBefore, destination.sent.count >= sentBefore else { return }
+        let moved = inFlight.union(destination.sent[sentBefore...])
+        let missing = waiting.intersection(destination.queue.waiting).subtracting(moved).subtracting(seen)
+            .filter { !destination.queue.ages.isOver($0) }.subtracting(destination.unclear)
+        record.expect(missing.isEmpty || lostBefore > 0, "\(destination.id) does not show \(missing.sorted())")
         if !seen.isEmpty { record.count(.peeked) }
     }
 }

@@ -7,7 +7,7 @@ import HeadgateData
 /// dispatchers (Behaviour Q3), barriers, and invalid settings.
 final class SettingsOperator {
     private let record: Record
-    private let sides: [FarSide]
+    private let destinations: [SimulatedDestination]
     private let scene: Scene
     private let orphans: Orphans?
     private let file: ConfigurationFile?
@@ -20,9 +20,12 @@ final class SettingsOperator {
     private(set) var isWaiting = false
 
     init(
-        _ record: Record, _ sides: [FarSide], _ scene: Scene, _ orphans: Orphans?, _ file: ConfigurationFile?
+        _ record: Record, _ destinations: [SimulatedDestination], _ scene: Scene, _ orphans: Orphans?,
+        _ file: ConfigurationFile?
     ) {
-        (self.record, self.sides, self.scene, self.orphans, self.file) = (record, sides, scene, orphans, file)
+        (self.record, self.destinations, self.scene, self.orphans, self.file) = (
+            record, destinations, scene, orphans, file
+        )
         expected = scene.settings
     }
 
@@ -45,14 +48,15 @@ final class SettingsOperator {
 
     func operate(_ connection: SimulatedClient) {
         if file != nil, record.oneIn(3) { return reload(connection) }
-        if let side = sides.first(where: { $0.key != nil }), !side.isRemoved, record.oneIn(3) {
-            return changeBoard(side, connection)
+        if let destination = destinations.first(where: { $0.key != nil }), !destination.isRemoved, record.oneIn(3) {
+            return changeBoard(destination, connection)
         }
-        let side = record.pick(sides.filter { $0.id != ConfigurationFile.lane })
+        let destination = record.pick(destinations.filter { $0.id != ConfigurationFile.queue })
         // If queues are dropped soon, dispatchers are removed and restored often.
         switch record.number(scene.orphanRetention == nil || record.oneIn(2) ? 0...7 : 0...1) {
-        case 0...1: if side.isRemoved { bringBack(side, connection) } else { remove(side, connection) }
-        case 2: if !side.isRemoved { change(side, connection) }
+        case 0...1:
+            if destination.isRemoved { bringBack(destination, connection) } else { remove(destination, connection) }
+        case 2: if !destination.isRemoved { change(destination, connection) }
         case 3: keep(record.oneIn(3) ? ["shutdown_timeout_ms": 999] : room, connection)
         case 4: setFaulty(connection)
         case 5: reload(connection)
@@ -76,64 +80,66 @@ final class SettingsOperator {
 
     // MARK: Dispatchers
 
-    private func remove(_ side: FarSide, _ connection: SimulatedClient) {
-        side.isRemoved = true
-        side.isHeld = false
-        side.lane.isPatchy = true
-        orphans?.goes(side.id, isCertain: false)
-        set(["dispatchers": [side.id: .null]], connection) { [self] isSet in
+    private func remove(_ destination: SimulatedDestination, _ connection: SimulatedClient) {
+        destination.isRemoved = true
+        destination.isHeld = false
+        destination.queue.isPatchy = true
+        orphans?.goes(destination.id, isCertain: false)
+        set(["dispatchers": [destination.id: .null]], connection) { [self] isSet in
             // At the end of the run, the dispatcher's return was already requested.
             guard !isCalm else { return }
-            side.isRemoved = isSet
-            side.isGone = isSet
+            destination.isRemoved = isSet
+            destination.isGone = isSet
             guard isSet else { return }
-            orphans?.goes(side.id, isCertain: true)
+            orphans?.goes(destination.id, isCertain: true)
             // At times the dispatcher is restored before its removal is confirmed.
-            if record.oneIn(3) { bringBack(side, connection) }
+            if record.oneIn(3) { bringBack(destination, connection) }
         }
         record.count(.dispatcherRemoved)
     }
 
     /// Adds a removed dispatcher again. Returns false if none is removed.
     func bringOneBack(_ connection: SimulatedClient) -> Bool {
-        let gone = sides.filter { $0.isGone && $0.id != ConfigurationFile.lane }
+        let gone = destinations.filter { $0.isGone && $0.id != ConfigurationFile.queue }
         if !gone.isEmpty { bringBack(record.pick(gone), connection) }
         return !gone.isEmpty
     }
 
-    private func bringBack(_ side: FarSide, _ connection: SimulatedClient) {
-        side.isGone = false
-        side.isHeld = false
-        orphans?.comes(side.id, isCertain: false)
-        side.lane.isPatchy = true
-        let entry = scene.entry(of: side.id, side.terms)
-        let key = side.key?.isOn == false ? side.key : nil
+    private func bringBack(_ destination: SimulatedDestination, _ connection: SimulatedClient) {
+        destination.isGone = false
+        destination.isHeld = false
+        orphans?.comes(destination.id, isCertain: false)
+        destination.queue.isPatchy = true
+        let entry = scene.entry(of: destination.id, destination.terms)
+        let key = destination.key?.isOn == false ? destination.key : nil
         key?.requested()
-        set(["dispatchers": [side.id: .object(entry)]], connection) { [orphans] isSet in
+        set(["dispatchers": [destination.id: .object(entry)]], connection) { [orphans] isSet in
             key?.answered(isOn: isSet)
-            side.isRemoved = !isSet
-            if isSet { orphans?.comes(side.id, isCertain: true) }
+            destination.isRemoved = !isSet
+            if isSet { orphans?.comes(destination.id, isCertain: true) }
         }
         record.count(.dispatcherBack)
     }
 
     /// Changes a dispatcher's limits. From the moment of the request, the old or the new ones may hold.
-    private func change(_ side: FarSide, _ connection: SimulatedClient) {
-        side.isHeld = false
-        let (old, new) = (side.terms, FarSide.Terms(record))
-        side.setTerms(old.union(new))
-        set(["dispatchers": [side.id: .object(Scene.limits(new))]], connection) { side.setTerms($0 ? new : old) }
+    private func change(_ destination: SimulatedDestination, _ connection: SimulatedClient) {
+        destination.isHeld = false
+        let (old, new) = (destination.terms, SimulatedDestination.Terms(record))
+        destination.setTerms(old.union(new))
+        set(["dispatchers": [destination.id: .object(Scene.limits(new))]], connection) {
+            destination.setTerms($0 ? new : old)
+        }
     }
 
     /// Adds or removes the activation barrier of a dispatcher (Behaviour A9).
-    private func changeBoard(_ side: FarSide, _ connection: SimulatedClient) {
-        guard let key = side.key else { return }
+    private func changeBoard(_ destination: SimulatedDestination, _ connection: SimulatedClient) {
+        guard let key = destination.key else { return }
         let isOn = !key.isOn
-        side.isHeld = false
+        destination.isHeld = false
         record.count(isOn ? .boardPut : .boardTaken)
         key.requested()
         let entry = isOn ? key.terms.entry : ["activation_barrier": .null]
-        set(["dispatchers": [side.id: .object(entry)]], connection) { key.answered(isOn: $0 == isOn) }
+        set(["dispatchers": [destination.id: .object(entry)]], connection) { key.answered(isOn: $0 == isOn) }
     }
 
     /// Changes the rules and transformations, all at once (Behaviour S2).
@@ -217,7 +223,9 @@ final class SettingsOperator {
         guard orphans?.isKeepingForNow != true else { return scheduler.advance(by: .seconds(5)) }
         isWaiting = false
         file?.calmDown()
-        for side in sides where side.isRemoved || side.id == ConfigurationFile.lane { bringBack(side, connection) }
+        for destination in destinations where destination.isRemoved || destination.id == ConfigurationFile.queue {
+            bringBack(destination, connection)
+        }
     }
 
     func check() {

@@ -15,7 +15,7 @@ final class RuleAccount {
     private static let raw = Array(#""raw":1.50E+2"#.utf8)
 
     private let record: Record
-    private let lane: (String) -> Lane
+    private let queue: (String) -> QueueModel
     private let first: Rulebook
     /// Rules that may be in force, and rules that may have been since the last group went to the store.
     private var current: [Rulebook]
@@ -26,8 +26,8 @@ final class RuleAccount {
     private var droppedBehind = 0
     private var failures = 0
 
-    init(_ record: Record, _ first: Rulebook, lane: @escaping (String) -> Lane) {
-        (self.record, self.first, self.lane) = (record, first, lane)
+    init(_ record: Record, _ first: Rulebook, queue: @escaping (String) -> QueueModel) {
+        (self.record, self.first, self.queue) = (record, first, queue)
         (current, possible) = ([first], [first])
     }
 
@@ -52,7 +52,7 @@ final class RuleAccount {
     // MARK: Before the store
 
     /// Checks an event that is given to the store for some dispatchers.
-    func stored(_ event: StoredEvent, for lanes: Set<String>, isRequeued: Bool) {
+    func stored(_ event: StoredEvent, for queues: Set<String>, isRequeued: Bool) {
         guard case .object(let members)? = try? DataItem(parsing: event.json(attempt: 1)),
             let content = Content(members)
         else { return record.expect(false, "event \(event.sequenceNumber) is malformed") }
@@ -61,20 +61,20 @@ final class RuleAccount {
         let isNarrowed = members.get(key: "data", as: DataObject.self)?["only"] != nil
         let sent = Content(number: content.number)
         let fits = possible.contains { book in
-            book.stored(sent) == content && isRoute(lanes, of: content, by: book, isNarrowed: isNarrowed)
+            book.stored(sent) == content && isRoute(queues, of: content, by: book, isNarrowed: isNarrowed)
         }
-        record.expect(fits, "\(event.sequenceNumber) is stored as \(content) for \(lanes.sorted()) against the rules")
+        record.expect(fits, "\(event.sequenceNumber) is stored as \(content) for \(queues.sorted()) against the rules")
         if !content.trail.isEmpty { record.count(.changedBeforeStore) }
-        if !lanes.contains("a") { record.count(.ruledOut) }
+        if !queues.contains("a") { record.count(.ruledOut) }
     }
 
     private func isRoute(
-        _ lanes: Set<String>, of content: Content, by book: Rulebook, isNarrowed: Bool
+        _ queues: Set<String>, of content: Content, by book: Rulebook, isNarrowed: Bool
     ) -> Bool {
-        guard lanes.allSatisfy({ book.wants(content, $0) && (!isNarrowed || $0 == "a") }) else { return false }
+        guard queues.allSatisfy({ book.wants(content, $0) && (!isNarrowed || $0 == "a") }) else { return false }
         // Dispatchers that may have been added or removed meanwhile may get the event or not.
-        let certain = ["a", "b"].filter { !lane($0).isPatchy && (!isNarrowed || $0 == "a") }
-        return certain.allSatisfy { lanes.contains($0) || !book.wants(content, $0) }
+        let certain = ["a", "b"].filter { !queue($0).isPatchy && (!isNarrowed || $0 == "a") }
+        return certain.allSatisfy { queues.contains($0) || !book.wants(content, $0) }
     }
 
     /// Records that all gathered events went to the store.
@@ -85,17 +85,17 @@ final class RuleAccount {
     // MARK: After the store
 
     /// Checks the events of a batch.
-    func sent(_ batch: Batch, to lane: String) {
+    func sent(_ batch: Batch, to queue: String) {
         for event in batch.events {
             let (number, json) = (event.sequenceNumber, Array(batch.body[event.range]))
             guard let stored = stored[number] else { continue }
             guard case .object(let members)? = try? DataItem(parsing: json), let content = Content(members) else {
-                return record.expect(false, "\(lane) gets \(number), which is malformed")
+                return record.expect(false, "\(queue) gets \(number), which is malformed")
             }
-            let fits = current.contains { $0.sent(stored, to: lane) == content }
-            record.expect(fits, "\(lane) gets \(number) as \(content), not by the rules from \(stored)")
+            let fits = current.contains { $0.sent(stored, to: queue) == content }
+            record.expect(fits, "\(queue) gets \(number) as \(content), not by the rules from \(stored)")
             let isWhole = json.contains(RuleAccount.raw)
-            record.expect(isWhole, "\(lane) gets \(number) with changed content")
+            record.expect(isWhole, "\(queue) gets \(number) with changed content")
             if content != stored { record.count(.changedBeforeSending) }
         }
     }
@@ -112,7 +112,7 @@ final class RuleAccount {
         droppedBehind += 1
         let isMatch = stored[number].map { stored in current.contains { $0.sent(stored, to: dispatcher) == nil } }
         record.expect(isMatch ?? true, "\(number) is dropped for \(dispatcher) against the rules")
-        lane(dispatcher).dropped(number)
+        queue(dispatcher).dropped(number)
     }
 
     /// Records an error of a transformation.

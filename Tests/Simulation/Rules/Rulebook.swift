@@ -55,8 +55,8 @@ struct Rulebook {
     // MARK: The model
 
     /// Returns true if a dispatcher takes an event. A dispatcher without a rule takes all.
-    func wants(_ content: Content, _ lane: String) -> Bool {
-        wants[lane]?.holds(content) ?? true
+    func wants(_ content: Content, _ queue: String) -> Bool {
+        wants[queue]?.holds(content) ?? true
     }
 
     /// Returns an event as it is stored, or nil if it is dropped.
@@ -65,8 +65,8 @@ struct Rulebook {
     }
 
     /// Returns an event as it is sent to a dispatcher, or nil if it is dropped.
-    func sent(_ content: Content, to lane: String) -> Content? {
-        changed(content, at: ["allDispatchers", "dispatcher:" + lane])
+    func sent(_ content: Content, to queue: String) -> Content? {
+        changed(content, at: ["allDispatchers", "dispatcher:" + queue])
     }
 
     private func changed(_ content: Content, at scopes: Set<String>) -> Content? {
@@ -89,14 +89,14 @@ struct Rulebook {
     /// The settings with these rules and transformations. Lists are replaced by a change, but objects would be merged.
     var settings: DataObject {
         var rules: DataObject = ["half": Rulebook.half]
-        for (lane, choice) in wants.sorted(by: { $0.key < $1.key }) {
-            rules["for_" + lane] = ["and": [choice.settings]]
+        for (queue, choice) in wants.sorted(by: { $0.key < $1.key }) {
+            rules["for_" + queue] = ["and": [choice.settings]]
         }
         return ["load_rules": .object(rules), "transformations": .array(marks.map { .object($0.settings) })]
     }
 
     /// Returns the constant part of a dispatcher's settings.
-    static func reference(of lane: String) -> DataObject { ["load_rule": .string("for_" + lane)] }
+    static func reference(of queue: String) -> DataObject { ["load_rule": .string("for_" + queue)] }
 
     /// A rule that other rules reference.
     private static let half: DataItem = .object(test("less_than", "data.n", 50))

@@ -16,13 +16,13 @@ final class SlowSyncs: Actor, Duty {
 
     private unowned let world: World
     private unowned let fleet: ClientFleet
-    private let sides: [FarSide]
+    private let destinations: [SimulatedDestination]
     private var service: Service?
     private var isCalm = false
     private var barriers = 0
 
-    init(_ world: World, _ fleet: ClientFleet, _ sides: [FarSide]) {
-        (self.world, self.fleet, self.sides) = (world, fleet, sides)
+    init(_ world: World, _ fleet: ClientFleet, _ destinations: [SimulatedDestination]) {
+        (self.world, self.fleet, self.destinations) = (world, fleet, destinations)
         fleet.duties.append(self)
     }
 
@@ -46,7 +46,7 @@ final class SlowSyncs: Actor, Duty {
             return [Act(2) { [self] in executor.syncTime = record.pick([.milliseconds(200), SlowSyncs.long]) }]
         }
         return [
-            Act(10, ask), Act(sides.contains(where: \.hasWaiting) ? 30 : 0, deliver),
+            Act(10, ask), Act(destinations.contains(where: \.hasWaiting) ? 30 : 0, deliver),
             Act(30) { [world] in world.scheduler.advance(by: .milliseconds(world.record.pick([50, 200, 1_000]))) },
         ]
     }
@@ -87,7 +87,7 @@ final class SlowSyncs: Actor, Duty {
     /// Flushes a dispatcher without events, stored or being stored, which must end at once.
     private func flushNothing(_ client: SimulatedClient) {
         guard let gate = service?.gate else { return }
-        let empty = sides.map(\.id).filter { id in
+        let empty = destinations.map(\.id).filter { id in
             guard let dispatcher = gate.dispatchers[id] else { return false }
             return dispatcher.unsettled.events == 0 && gate.events.offered(to: dispatcher.number) == 0
         }
@@ -127,19 +127,19 @@ final class SlowSyncs: Actor, Duty {
 
     /// Delivers a batch. The next one must follow if the dispatcher is open and its events are in memory.
     private func deliver() {
-        let requested = sides.filter(\.hasWaiting)
+        let requested = destinations.filter(\.hasWaiting)
         guard !requested.isEmpty else { return }
-        let side = record.pick(requested)
-        let before = side.sent.count
-        side.take()
+        let destination = record.pick(requested)
+        let before = destination.sent.count
+        destination.take()
         for _ in 0..<4 { world.scheduler.endTurn() }
         // A small batch may be delayed for a millisecond.
         world.scheduler.advance(by: .milliseconds(1))
-        if side.sent.count > before { record.count(.sentInSync) }
-        let summary = service?.gate.dispatcherSummaries.first { $0.id == side.id }
-        guard let summary, summary.isOpen, !side.hasWaiting, !world.store.isReading else { return }
+        if destination.sent.count > before { record.count(.sentInSync) }
+        let summary = service?.gate.dispatcherSummaries.first { $0.id == destination.id }
+        guard let summary, summary.isOpen, !destination.hasWaiting, !world.store.isReading else { return }
         let left = summary.pending + summary.inFlight
-        record.expect(left == 0, "\(side.id): \(left) events wait for the disk")
+        record.expect(left == 0, "\(destination.id): \(left) events wait for the disk")
     }
 
     // MARK: End of the run

@@ -11,12 +11,12 @@ final class ShareClient {
         let id: String
         let filling: Int
         /// The dispatchers, or none for all.
-        let lanes: [String]
+        let queues: [String]
 
         var data: String { #"{"p":"\#(String(repeating: "p", count: filling))"}"# }
 
         var params: String {
-            let narrowed = lanes.isEmpty ? "" : #","dispatchers":["\#(lanes[0])"]"#
+            let narrowed = queues.isEmpty ? "" : #","dispatchers":["\#(queues[0])"]"#
             return #"{"event":"x","id":"\#(id)"\#(narrowed),"data":\#(data)}"#
         }
 
@@ -60,8 +60,8 @@ final class ShareClient {
         let isShared = model.isShared(with: new)
         if verdict == .stored {
             for event in events where numbers[event.id] == model.last + 1 {
-                let lanes = event.lanes.isEmpty ? ShareHistory.lanes : event.lanes
-                model.store(event.size(model.last + 1), for: Set(lanes), of: sender, at: history.scheduler.now)
+                let queues = event.queues.isEmpty ? ShareHistory.queues : event.queues
+                model.store(event.size(model.last + 1), for: Set(queues), of: sender, at: history.scheduler.now)
             }
             history.known[sender.namespace, default: [:]].merge(numbers) { $1 }
             if isShared { record.count(.sharedRoomUsed) }
@@ -81,7 +81,7 @@ final class ShareClient {
         let id = record.oneIn(12) ? known.keys.min() : nil
         return Event(
             id: id ?? "e\(100_000 + history.lastID)", filling: record.number(0...history.mostFilling),
-            lanes: record.oneIn(3) ? [record.pick(ShareHistory.lanes)] : [])
+            queues: record.oneIn(3) ? [record.pick(ShareHistory.queues)] : [])
     }
 
     /// Sends a request with events.

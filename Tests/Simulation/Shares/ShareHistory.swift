@@ -12,7 +12,7 @@ import HeadgateSeeds
 final class ShareHistory {
     /// The name of a namespace that all users share.
     static let common = "common"
-    static let lanes = ["a", "b"]
+    static let queues = ["a", "b"]
     /// The number of steps before the end of a history.
     private static let steps = 110
     /// The most events in one turn. A user with more would wait for another turn.
@@ -27,7 +27,7 @@ final class ShareHistory {
     var known: [String: [String: SequenceNumber]] = [:]
     var lastID = 0
     private let medium = SimulatedMedium()
-    private let sides: [ShareSide]
+    private let destinations: [ShareDestination]
     private let settings: DataObject
     private let users: [UInt32]
     private var service: Service?
@@ -45,7 +45,7 @@ final class ShareHistory {
             events: isByBytes ? 100_000 : record.pick([11, 20, 40, 100, 300, 1_000, 1_200]),
             bytes: isByBytes ? record.pick([2_000, 5_000, 20_000]) : 1 << 30)
         (model, mostFilling) = (ShareModel(limits: limits), isByBytes ? record.pick([0, 20, 400]) : 0)
-        sides = ShareHistory.lanes.map { [model] in ShareSide($0, model) }
+        destinations = ShareHistory.queues.map { [model] in ShareDestination($0, model) }
         users = Array([0, 1000, 1001, 1002].prefix(record.number(2...4)))
         (disk, executor) = ShareHistory.store(medium, scheduler, record)
         settings = ShareHistory.settings(limits, mostInBatch: record.pick([1, 5, 100]))
@@ -85,7 +85,7 @@ final class ShareHistory {
     private func act() {
         switch record.number(0...99) {
         case 0...59: track(record.oneIn(2) ? flooder : record.number(0...clients.count - 1))
-        case 60...75: for _ in 0..<record.number(1...4) { record.pick(sides).answer(record) }
+        case 60...75: for _ in 0..<record.number(1...4) { record.pick(destinations).answer(record) }
         case 76...83: scheduler.advance(by: .milliseconds(record.pick([100, 3_000, 10_000, 25_000, 70_000])))
         case 84...86: executor.isHeld.toggle()
         case 87...90: flooder = record.number(0...clients.count - 1)
@@ -138,7 +138,7 @@ final class ShareHistory {
 
     private func begin() {
         do {
-            let far = FarKind(sides: Dictionary(uniqueKeysWithValues: sides.map { ($0.id, $0) }))
+            let far = FarKind(destinations: Dictionary(uniqueKeysWithValues: destinations.map { ($0.id, $0) }))
             service = try .simulated(settings, far, executor, disk, scheduler, record)
         } catch {
             return record.insist(false, "the daemon does not start: \(error)")
@@ -181,7 +181,7 @@ final class ShareHistory {
     /// Delivers everything. Then the store must be empty.
     private func rest() {
         quiet {
-            for side in $0.sides { side.answer($0.record) }
+            for destination in $0.destinations { destination.answer($0.record) }
             return $0.model.held == .zero && $0.clients.allSatisfy(\.isContent) && $0.executor.isIdle
         }
         record.insist(service?.gate.stored == .zero, "the store still holds events that are delivered")

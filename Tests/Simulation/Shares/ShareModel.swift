@@ -22,7 +22,7 @@ final class ShareModel {
     private(set) var last: SequenceNumber = 0
     /// The number and size of the events that some dispatcher has not settled.
     private(set) var held = Tally.zero
-    private var open: [SequenceNumber: (bytes: Int, lanes: Set<String>)] = [:]
+    private var open: [SequenceNumber: (bytes: Int, queues: Set<String>)] = [:]
     /// The events that each sender stored in the last minute, by spans of ten seconds.
     private var uses: [Int64: [Sender: Tally]] = [:]
 
@@ -32,19 +32,19 @@ final class ShareModel {
 
     // MARK: Events
 
-    func store(_ bytes: Int, for lanes: Set<String>, of sender: Sender, at now: Instant) {
+    func store(_ bytes: Int, for queues: Set<String>, of sender: Sender, at now: Instant) {
         last += 1
         let size = Tally(events: 1, bytes: bytes)
         held += size
-        open[last] = (bytes, lanes)
+        open[last] = (bytes, queues)
         uses[ShareModel.span(now), default: [:]][sender, default: .zero] += size
     }
 
     /// Records that a dispatcher has delivered or dropped an event.
-    func settled(_ number: SequenceNumber, of lane: String) {
+    func settled(_ number: SequenceNumber, of queue: String) {
         guard let bytes = open[number]?.bytes else { return }
-        open[number]?.lanes.remove(lane)
-        guard open[number]?.lanes.isEmpty == true else { return }
+        open[number]?.queues.remove(queue)
+        guard open[number]?.queues.isEmpty == true else { return }
         open[number] = nil
         held = held - Tally(events: 1, bytes: bytes)
     }

@@ -17,6 +17,6 @@ struct BetweenLives {
         // The ids of lost events may be lost with them.
         guard corrupt.kind == .frames else { return }
         fleet.forgetIDs()
-        for side in world.sides { side.forgetIDs() }
+        for destination in world.destinations { destination.forgetIDs() }
     }
 }

@@ -2,7 +2,7 @@ import HeadgateCore
 
 /// The event of a dead letter.
 struct DeadLetterKey: Hashable {
-    let lane: String
+    let queue: String
     let number: SequenceNumber
 }
 
@@ -36,15 +36,15 @@ final class DeadLetterBook {
     /// True if dead letters may be damaged.
     var mayCorrupt = false
     private let record: Record
-    let lane: (DispatcherNumber) -> String
+    let queue: (DispatcherNumber) -> String
 
-    /// - Parameter lane: Returns the id of a dispatcher.
-    init(_ record: Record, lane: @escaping (DispatcherNumber) -> String) {
-        (self.record, self.lane) = (record, lane)
+    /// - Parameter queue: Returns the id of a dispatcher.
+    init(_ record: Record, queue: @escaping (DispatcherNumber) -> String) {
+        (self.record, self.queue) = (record, queue)
     }
 
     private func key(_ deadLetter: DeadLetter) -> DeadLetterKey {
-        DeadLetterKey(lane: lane(deadLetter.dispatcher), number: deadLetter.sequenceNumber)
+        DeadLetterKey(queue: queue(deadLetter.dispatcher), number: deadLetter.sequenceNumber)
     }
 
     /// Returns the number under which an event was first accepted.
@@ -66,7 +66,7 @@ final class DeadLetterBook {
         for change in changes {
             switch change {
             case .deadLetter(let deadLetter): requested.insert(key(deadLetter))
-            case .forgetDispatcher(let number): forgotten(lane(number), dead())
+            case .forgetDispatcher(let number): forgotten(queue(number), dead())
             default: break
             }
         }
@@ -74,10 +74,10 @@ final class DeadLetterBook {
 
     /// Records that a dispatcher is dropped together with its dead letters, now or when that can be written. Unwritten
     /// dead letters of that dispatcher are no longer expected.
-    private func forgotten(_ lane: String, _ dead: Set<DeadLetterKey>) {
-        let its = written.union(requested).filter { $0.lane == lane }
+    private func forgotten(_ queue: String, _ dead: Set<DeadLetterKey>) {
+        let its = written.union(requested).filter { $0.queue == queue }
         gone.formUnion(its)
-        gone.formUnion(dead.filter { $0.lane == lane })
+        gone.formUnion(dead.filter { $0.queue == queue })
         forgetting.formUnion(its)
         forgotten.formUnion(its)
     }
@@ -153,7 +153,7 @@ final class DeadLetterBook {
     }
 
     private func isMatch(_ key: DeadLetterKey, _ query: DeadLetterQuery) -> Bool {
-        query.dispatcher.map { lane($0) == key.lane } ?? true
+        query.dispatcher.map { queue($0) == key.queue } ?? true
     }
 
     private func isPerhapsPurged(_ key: DeadLetterKey) -> Bool {
@@ -174,7 +174,7 @@ final class DeadLetterBook {
         damaged: Set<SequenceNumber>, after end: LifeEnd, isLax: Bool
     ) {
         let found = Set(table.map { key($0.deadLetter) })
-        let isQueued = { (key: DeadLetterKey) in queued[key.lane]?.contains(key.number) == true }
+        let isQueued = { (key: DeadLetterKey) in queued[key.queue]?.contains(key.number) == true }
         record.expect(found.count == table.count, "an event has two dead letters")
         let doubled = found.filter(isQueued)
         record.expect(doubled.isEmpty, "\(doubled) are pending and dead letters")
@@ -203,9 +203,9 @@ final class DeadLetterBook {
     private func checkReturning(
         _ found: Set<DeadLetterKey>, _ queued: [String: Set<SequenceNumber>], _ damaged: Set<SequenceNumber>
     ) {
-        for key in Set(returning.values).sorted(by: { ($0.lane, $0.number) < ($1.lane, $1.number) }) {
+        for key in Set(returning.values).sorted(by: { ($0.queue, $0.number) < ($1.queue, $1.number) }) {
             let numbers = [key.number] + returning.filter { $0.value == key }.keys
-            let waiting = numbers.filter { queued[key.lane]?.contains($0) == true }
+            let waiting = numbers.filter { queued[key.queue]?.contains($0) == true }
             let count = waiting.count + [found, returned].count { $0.contains(key) }
             // A failed requeue keeps the dead letter, which may have been purged since.
             let isPurged = gone.contains(key) || isPerhapsPurged(key)

@@ -2,7 +2,7 @@ import HeadgateCore
 
 /// The acknowledged events and their dispatchers: the model of a whole history.
 final class Ledger {
-    private(set) var lanes: [String: Lane] = [:]
+    private(set) var queues: [String: QueueModel] = [:]
     /// Events that are safely stored.
     private(set) var safe: Set<SequenceNumber> = []
     /// Events that were safely stored and later lost. A client may still get their late acknowledgement.
@@ -24,7 +24,7 @@ final class Ledger {
     /// - Parameter book: The initial rules, if there are any.
     init(_ record: Record, _ ages: Ages, _ book: Rulebook?) {
         (self.record, self.ages) = (record, ages)
-        rules = book.map { RuleAccount(record, $0) { [unowned self] in lane($0) } }
+        rules = book.map { RuleAccount(record, $0) { [unowned self] in queue($0) } }
     }
 
     /// Returns true if an event is safe, or was when it was acknowledged.
@@ -35,16 +35,16 @@ final class Ledger {
         safe.contains(number) || corrupt?.damaged.contains(number) == true
     }
 
-    func lane(_ id: String) -> Lane {
-        if let lane = lanes[id] { return lane }
-        let lane = Lane(id: id, record: record, ages: ages, deadLetters: deadLetters)
-        lane.damaged = { [unowned self] in corrupt?.damaged ?? [] }
-        lanes[id] = lane
-        return lane
+    func queue(_ id: String) -> QueueModel {
+        if let queue = queues[id] { return queue }
+        let queue = QueueModel(id: id, record: record, ages: ages, deadLetters: deadLetters)
+        queue.damaged = { [unowned self] in corrupt?.damaged ?? [] }
+        queues[id] = queue
+        return queue
     }
 
     /// True if there may have been a time without dispatchers in this life.
-    var mayBeUnrouted: Bool { rules != nil || lane("a").isPatchy && lane("b").isPatchy }
+    var mayBeUnrouted: Bool { rules != nil || queue("a").isPatchy && queue("b").isPatchy }
 
     // MARK: Requests to the store
 
@@ -57,7 +57,7 @@ final class Ledger {
             orphans?.stored(dispatcher)
         }
         for case .deadLetter(let deadLetter) in changes where deadLetter.reason == .maxRetryAge {
-            ids[deadLetter.dispatcher].map { lane($0).agedOut(deadLetter.sequenceNumber) }
+            ids[deadLetter.dispatcher].map { queue($0).agedOut(deadLetter.sequenceNumber) }
         }
     }
 
@@ -71,9 +71,9 @@ final class Ledger {
         deadLetters.requested(group)
         corrupt?.requested(group)
         for event in group.chunk {
-            let (number, lanes) = (event.sequenceNumber, recipients(event.route))
-            unanswered[number] = lanes
-            rules?.stored(event, for: lanes, isRequeued: deadLetters.first(number) != number)
+            let (number, queues) = (event.sequenceNumber, recipients(event.route))
+            unanswered[number] = queues
+            rules?.stored(event, for: queues, isRequeued: deadLetters.first(number) != number)
         }
         rules?.groupRequested()
     }
@@ -85,7 +85,7 @@ final class Ledger {
         for event in group.chunk {
             record.expect(safe.insert(event.sequenceNumber).inserted, "\(event.sequenceNumber) is assigned twice")
             for id in unanswered.removeValue(forKey: event.sequenceNumber) ?? [] {
-                lane(id).safe(event.sequenceNumber)
+                queue(id).safe(event.sequenceNumber)
                 orphans?.stored(for: id)
             }
         }
@@ -115,7 +115,7 @@ final class Ledger {
         corrupt?.found(state.warnings)
         record.expect(corrupt != nil || state.warnings == [], "the store reports damage: \(state.warnings)")
         let events = found.flatMap { chunk in chunk.map { (number: $0.sequenceNumber, route: $0.route) } }
-        for (id, lane) in lanes.sorted(by: { $0.key < $1.key }) {
+        for (id, queue) in queues.sorted(by: { $0.key < $1.key }) {
             let dispatcher = state.dispatchers.first { $0.id == id }
             let mine = events.filter { event in
                 dispatcher.map { routes[event.route]?.contains($0.number) == true } ?? false
@@ -123,11 +123,11 @@ final class Ledger {
             let found = mine.filter { dispatcher?.settled.contains($0.number) == false }
             check(dispatcher.flatMap { state.unsettled[$0.number] } ?? [:], of: id, found.map(\.route))
             let perhaps = unanswered.filter { $0.value.contains(id) }.keys
-            lane.reopened(
+            queue.reopened(
                 Set(found.map(\.number)), lost: lost[id] ?? 0, unanswered: Set(perhaps), after: end, isLax: isLax)
         }
         deadLetters.reopened(
-            table, queued: lanes.mapValues(\.waiting), dead: dead, damaged: corrupt?.damaged ?? [], after: end,
+            table, queued: queues.mapValues(\.waiting), dead: dead, damaged: corrupt?.damaged ?? [], after: end,
             isLax: isLax
         )
         let newly = Set(events.map(\.number)).subtracting(safe)
@@ -157,14 +157,14 @@ final class Ledger {
 
     /// The events dead-lettered in this life.
     var dead: Set<DeadLetterKey> {
-        Set(lanes.values.flatMap { lane in lane.dead.map { DeadLetterKey(lane: lane.id, number: $0) } })
+        Set(queues.values.flatMap { queue in queue.dead.map { DeadLetterKey(queue: queue.id, number: $0) } })
     }
 
     /// Checks the counters of the whole service at the end.
     /// - Parameter damagedAtStart: The number of events that the service counted as damaged when it started. They were
     ///   gone before.
     func check(_ counters: Counters<EventCounter>, damagedAtStart: Int) {
-        let all = lanes.values
+        let all = queues.values
         let (sent, dead) = (all.reduce(0) { $0 + $1.delivered.count }, all.reduce(0) { $0 + $1.dead.count })
         let lost = all.reduce(0) { $0 + $1.waiting.count }
         record.expect(counters[.delivered] == sent, "delivered is \(counters[.delivered]), not \(sent)")

@@ -33,39 +33,39 @@ final class Orphans {
     // MARK: Facts
 
     /// Records that a dispatcher is being removed, or is.
-    func goes(_ lane: String, isCertain: Bool) {
-        earliest[lane] = earliest[lane] ?? ages.now
-        if isCertain { latest[lane] = ages.now }
+    func goes(_ queue: String, isCertain: Bool) {
+        earliest[queue] = earliest[queue] ?? ages.now
+        if isCertain { latest[queue] = ages.now }
     }
 
     /// Records that a dispatcher is being added again, or was.
-    func comes(_ lane: String, isCertain: Bool) {
-        (latest[lane], overdue[lane]) = (nil, nil)
-        if isOver(lane) { perhaps.formUnion(known.filter { $0.value == lane }.keys) }
-        guard isCertain, let since = earliest.removeValue(forKey: lane) else { return }
-        returned[lane] = returned[lane] ?? since
-        needed.remove(lane)
+    func comes(_ queue: String, isCertain: Bool) {
+        (latest[queue], overdue[queue]) = (nil, nil)
+        if isOver(queue) { perhaps.formUnion(known.filter { $0.value == queue }.keys) }
+        guard isCertain, let since = earliest.removeValue(forKey: queue) else { return }
+        returned[queue] = returned[queue] ?? since
+        needed.remove(queue)
     }
 
     /// Records that an event is stored for a dispatcher.
-    func stored(for lane: String) {
-        needed.insert(lane)
+    func stored(for queue: String) {
+        needed.insert(queue)
     }
 
     /// Records the dispatchers that a new daemon starts with.
     func lifeBegan(with configured: Set<String>) {
         (latest, overdue, forgotten, perhaps) = ([:], [:], [], [])
-        for lane in Set(known.values) {
-            if configured.contains(lane) { comes(lane, isCertain: true) } else { isGone(lane) }
+        for queue in Set(known.values) {
+            if configured.contains(queue) { comes(queue, isCertain: true) } else { isGone(queue) }
         }
     }
 
     /// Records that a daemon starts without a dispatcher. A reboot may have set the scale back before the removal.
     /// Depending on the disk, either the removal or this start then counts.
-    private func isGone(_ lane: String) {
-        let since = max(earliest[lane] ?? .min, ages.now)
-        goes(lane, isCertain: true)
-        (earliest[lane], latest[lane]) = (min(earliest[lane] ?? .max, ages.now), since)
+    private func isGone(_ queue: String) {
+        let since = max(earliest[queue] ?? .min, ages.now)
+        goes(queue, isCertain: true)
+        (earliest[queue], latest[queue]) = (min(earliest[queue] ?? .max, ages.now), since)
     }
 
     /// Records the dispatchers of an opened store, and checks their times of removal.
@@ -87,8 +87,8 @@ final class Orphans {
         known[dispatcher.number] = dispatcher.id
     }
 
-    private func isOver(_ lane: String) -> Bool {
-        guard let retention, let since = earliest[lane] else { return false }
+    private func isOver(_ queue: String) -> Bool {
+        guard let retention, let since = earliest[queue] else { return false }
         // If the scale was set back before the removal, the result depends on the disk: the start may have recorded a
         // new removal, or found the old one on another scale. A queue dropped at once is not checked; a later drop is
         // counted from that start.
@@ -98,11 +98,11 @@ final class Orphans {
     /// Checks that the store is not asked to drop a dispatcher too early.
     func forgets(_ number: DispatcherNumber) {
         // A failed write is repeated.
-        let lane = known.removeValue(forKey: number)
-        guard forgotten.insert(number).inserted, let lane else { return }
-        let isDue = isOver(lane) || perhaps.contains(number)
-        let since = earliest[lane].map { "for \(ages.now - $0) ms" } ?? "never"
-        record.expect(isDue || makesRoom, "the queue of \(lane) is dropped, removed \(since)")
+        let queue = known.removeValue(forKey: number)
+        guard forgotten.insert(number).inserted, let queue else { return }
+        let isDue = isOver(queue) || perhaps.contains(number)
+        let since = earliest[queue].map { "for \(ages.now - $0) ms" } ?? "never"
+        record.expect(isDue || makesRoom, "the queue of \(queue) is dropped, removed \(since)")
         if isDue { record.count(.orphanDropped) }
     }
 
@@ -125,17 +125,17 @@ final class Orphans {
     /// - Parameter isLeaving: True if a batch of the dispatcher is still in flight.
     func check(isLeaving: (String) -> Bool) {
         guard let retention else { return }
-        for (lane, since) in latest where ages.now >= since + retention && known.values.contains(lane) {
-            var found = overdue[lane] ?? (scheduler.now, nil, 0)
-            if isLeaving(lane) { found = (scheduler.now, nil, 0) }
+        for (queue, since) in latest where ages.now >= since + retention && known.values.contains(queue) {
+            var found = overdue[queue] ?? (scheduler.now, nil, 0)
+            if isLeaving(queue) { found = (scheduler.now, nil, 0) }
             if scheduler.now > found.first + .seconds(65) {
                 found = (found.first, found.since ?? scheduler.now, found.times + 1)
             }
-            overdue[lane] = found
+            overdue[queue] = found
             let isLate = found.since.map { scheduler.now > $0 + Orphans.patience.time } ?? false
             record.expect(
                 found.times < Orphans.patience.turns || !isLate,
-                "\(lane) was removed \(ages.now - since) ms ago, but its queue is kept")
+                "\(queue) was removed \(ages.now - since) ms ago, but its queue is kept")
         }
     }
 }

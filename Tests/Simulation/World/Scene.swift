@@ -22,11 +22,11 @@ struct Scene {
     /// True if an operator changes settings, including a third dispatcher.
     let changesSettings: Bool
     /// The limits of the dispatchers.
-    let terms: [String: FarSide.Terms]
-    let workTerms: WorkSide.Terms
+    let terms: [String: SimulatedDestination.Terms]
+    let workTerms: WorkerWitness.Terms
     let boardTerms: BoardTerms
     /// The limits of a dispatcher that publishes into a stream, if there is one.
-    let streamTerms: FarSide.Terms?
+    let streamTerms: SimulatedDestination.Terms?
     let patience: Patience
     /// The initial rules and transformations, or nil if there are never any.
     let rules: Rulebook?
@@ -48,15 +48,15 @@ struct Scene {
     let groups: GroupBounds
 
     init(_ record: Record) {
-        let first = FarSide.Terms(record)
-        let second = FarSide.Terms(dispatchLimit: 1, inFlight: 1)
+        let first = SimulatedDestination.Terms(record)
+        let second = SimulatedDestination.Terms(dispatchLimit: 1, inFlight: 1)
         changesSettings = record.oneIn(2)
         corrupt = record.oneIn(4) ? record.pick(Corruption.Kind.allCases + [.frames]) : nil
         hasFile = changesSettings && record.oneIn(2)
         terms = ["a": first, "b": second, "c": second].merging(hasFile ? ["d": second] : [:]) { $1 }
         let retention = changesSettings && record.oneIn(2) ? record.pick([0, 1, 5, 30]) : nil
         orphanRetention = retention.map { Int64($0) * 1_000 }
-        workTerms = WorkSide.Terms(dispatchLimit: record.number(1...4), inFlight: record.number(1...4))
+        workTerms = WorkerWitness.Terms(dispatchLimit: record.number(1...4), inFlight: record.number(1...4))
         boardTerms = BoardTerms(record)
         patience = Patience(record)
         rules = record.oneIn(3) ? Rulebook(record) : nil
@@ -82,7 +82,7 @@ struct Scene {
             "store": Scene.store(record, mostAge: mostAge, retention: retention),
         ]
         if diskRoom != nil { settings = settings.patched(with: DiskRoom.settings) }
-        streamTerms = record.oneIn(3) ? FarSide.Terms(record) : nil
+        streamTerms = record.oneIn(3) ? SimulatedDestination.Terms(record) : nil
         let stream = streamTerms.map {
             Scene.limits($0).patched(with: Patience.default.settings).patched(with: ["kind": "stream"])
         }
@@ -110,22 +110,22 @@ struct Scene {
     var makesRoom: Bool { settings.get(key: "store", as: DataObject.self)?["overflow"] != nil }
 
     /// Returns the settings of a dispatcher.
-    func entry(of id: String, _ terms: FarSide.Terms) -> DataObject {
+    func entry(of id: String, _ terms: SimulatedDestination.Terms) -> DataObject {
         var entry = Scene.limits(terms).patched(with: patience.settings)
         if rules != nil { entry = entry.patched(with: Rulebook.reference(of: id)) }
-        if let key, key.lane == id { entry = entry.patched(with: key.entry) }
+        if let key, key.queue == id { entry = entry.patched(with: key.entry) }
         return entry.patched(with: ["kind": "far", "remote": .bool(id == "b")])
     }
 
-    static func limits(_ terms: FarSide.Terms) -> DataObject {
+    static func limits(_ terms: SimulatedDestination.Terms) -> DataObject {
         [
             "dispatch_limit": .number(DataNumber(terms.dispatchLimit)),
             "in_flight": .number(DataNumber(terms.inFlight)),
         ]
     }
 
-    private static func dispatcher(_ terms: WorkSide.Terms) -> DataObject {
-        let limits = FarSide.Terms(dispatchLimit: terms.dispatchLimit, inFlight: terms.inFlight)
+    private static func dispatcher(_ terms: WorkerWitness.Terms) -> DataObject {
+        let limits = SimulatedDestination.Terms(dispatchLimit: terms.dispatchLimit, inFlight: terms.inFlight)
         return Scene.limits(limits).patched(with: Patience.ofWorkers.settings).patched(
             with: ["kind": "worked", "lease_ms": .number(DataNumber(Int(terms.lease.wholeMilliseconds)))])
     }

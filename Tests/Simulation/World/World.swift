@@ -11,9 +11,9 @@ final class World {
     let record: Record
     let scheduler = SimulatedScheduler()
     let ledger: Ledger
-    let sides: [FarSide]
-    let workSide: WorkSide
-    private let streamSide: StreamSide?
+    let destinations: [SimulatedDestination]
+    let workerWitness: WorkerWitness
+    private let streamWitness: StreamWitness?
     private(set) var service: Service?
     /// The store of the daemon that runs or starts.
     private(set) var store: WitnessedStore
@@ -35,55 +35,55 @@ final class World {
         let scene = Scene(record)
         let ledger = Ledger(record, Ages(record, scheduler, mostAge: scene.mostAge), scene.rules)
         (self.record, self.ledger, self.scene) = (record, ledger, scene)
-        sides = scene.terms.keys.sorted().map { [scheduler] in
-            FarSide(
-                ledger.lane($0), scene.terms[$0] ?? .init(dispatchLimit: 1, inFlight: 1), scene.patience, record,
+        destinations = scene.terms.keys.sorted().map { [scheduler] in
+            SimulatedDestination(
+                ledger.queue($0), scene.terms[$0] ?? .init(dispatchLimit: 1, inFlight: 1), scene.patience, record,
                 scheduler)
         }
         ledger.orphans = Orphans(
             record, scheduler, ledger.ages, retention: scene.orphanRetention, makesRoom: scene.makesRoom)
-        file = sides.first { $0.id == ConfigurationFile.lane }.map { [ledger] in
+        file = destinations.first { $0.id == ConfigurationFile.queue }.map { [ledger] in
             ConfigurationFile(record, scene, $0, ledger.orphans)
         }
-        for side in sides {
-            side.inspect = { [ledger, id = side.id] in
+        for destination in destinations {
+            destination.inspect = { [ledger, id = destination.id] in
                 ledger.rules?.sent($0, to: id)
                 ledger.corrupt?.sent($0, to: id)
             }
         }
         ledger.corrupt = scene.corrupt.map { Corruption($0, record) }
         ledger.corrupt?.isNeeded = { [unowned ledger] number in
-            ledger.lanes.values.contains { $0.waiting.contains(number) }
+            ledger.queues.values.contains { $0.waiting.contains(number) }
         }
         ledger.deadLetters.mayCorrupt = scene.corrupt != nil
         record.isLax = { [weak ledger] in ledger?.corrupt?.isWild == true }
-        workSide = WorkSide(ledger.lane("w"), scene.workTerms, record, scheduler)
-        streamSide = scene.streamTerms.map { [scheduler] in StreamSide(ledger.lane("s"), $0, record, scheduler) }
+        workerWitness = WorkerWitness(ledger.queue("w"), scene.workTerms, record, scheduler)
+        streamWitness = scene.streamTerms.map { [scheduler] in StreamWitness(ledger.queue("s"), $0, record, scheduler) }
         let disk = SimulatedDisk(medium, record)
         store = WitnessedStore(disk, scene, scheduler, ledger) { _, _, _ in }
         fleet = ClientFleet(record, scheduler, ledger, hasFloods: true)
         let barrierClients = BarrierClients(
-            record, fleet, sides, workSide, isDiskSound: scene.corrupt == nil)
-        let nature = Nature(record, scheduler, ledger.ages, sides)
+            record, fleet, destinations, workerWitness, isDiskSound: scene.corrupt == nil)
+        let nature = Nature(record, scheduler, ledger.ages, destinations)
         // A daemon that retries to write dead letters without room delays nothing else, so it does not count as busy.
         nature.isDiskBusy = { [unowned self] in !store.executor.isIdle && fillers?.lacksRoomForDeadLetters != true }
-        let people = Operator(record, scheduler, fleet, sides, ledger, scene, file)
+        let people = Operator(record, scheduler, fleet, destinations, ledger, scene, file)
         actors = [
-            fleet, Destinations(record, sides), people,
+            fleet, Destinations(record, destinations), people,
             nature, BoardClients(record, scheduler, fleet, scene.boardTerms), barrierClients,
-            Workers(record, scheduler, fleet, workSide), Trouble(self),
+            Workers(record, scheduler, fleet, workerWitness), Trouble(self),
             Ambush(self) { [unowned people] in people.haveOneBack() },
         ]
-        if let streamSide {
-            streamSide.closing = { [unowned barrierClients] in barrierClients.closing("s") }
-            actors.append(Streams(record, streamSide))
+        if let streamWitness {
+            streamWitness.closing = { [unowned barrierClients] in barrierClients.closing("s") }
+            actors.append(Streams(record, streamWitness))
         }
-        if let key = scene.key, let side = sides.first(where: { $0.id == key.lane }) {
-            actors.append(KeyClients(record, scheduler, fleet, side, KeyAccount(key, record, scheduler)))
+        if let key = scene.key, let destination = destinations.first(where: { $0.id == key.queue }) {
+            actors.append(KeyClients(record, scheduler, fleet, destination, KeyAccount(key, record, scheduler)))
         }
         if scene.hasPrograms { actors.append(Programs(record, scheduler, fleet, ledger)) }
         if record.oneIn(2) { actors.append(WatchClients(record, scheduler, fleet, ledger, nature)) }
-        if scene.hasSlowSyncs { actors.append(SlowSyncs(self, fleet, sides)) }
+        if scene.hasSlowSyncs { actors.append(SlowSyncs(self, fleet, destinations)) }
         if let room = scene.diskRoom {
             medium.room = room.bytes
             let fillers = Fillers(self)
@@ -128,7 +128,7 @@ final class World {
     func corrupt() {
         ledger.corrupt?.strike(medium, inLife: true)
         fleet.forgetIDs()
-        for side in sides { side.forgetIDs() }
+        for destination in destinations { destination.forgetIDs() }
     }
 
     /// Returns a client without outstanding answers.
@@ -145,13 +145,13 @@ final class World {
         let backlog = service.gate.events.backlog
         ledger.orphans?.checkForgotten { backlog.unsettled(of: $0).events }
         guard store.executor.isIdle else { return }
-        ledger.orphans?.check { [sides] id in sides.contains { $0.id == id && $0.hasWaiting } }
+        ledger.orphans?.check { [destinations] id in destinations.contains { $0.id == id && $0.hasWaiting } }
     }
 
     private func checkAges() {
         guard let service, scene.mostAge != nil else { return }
         ledger.ages.check(service)
-        for summary in service.gate.dispatcherSummaries { ledger.lane(summary.id).checkAges(summary.counters) }
+        for summary in service.gate.dispatcherSummaries { ledger.queue(summary.id).checkAges(summary.counters) }
     }
 
     // MARK: Lives
@@ -220,9 +220,10 @@ final class World {
         if let file { (configuration.readFile, configuration.readFileAgain) = (file.read, file.read) }
         configuration.makeStore = { [store] _ in store }
         configuration.settingsDisk = disk
-        configuration.addDispatcherKind(FarKind(sides: Dictionary(uniqueKeysWithValues: sides.map { ($0.id, $0) })))
-        configuration.addDispatcherKind(WorkedKind(workSide))
-        if let streamSide { configuration.addDispatcherKind(StreamKind(side: streamSide)) }
+        configuration.addDispatcherKind(
+            FarKind(destinations: Dictionary(uniqueKeysWithValues: destinations.map { ($0.id, $0) })))
+        configuration.addDispatcherKind(WorkedKind(workerWitness))
+        if let streamWitness { configuration.addDispatcherKind(StreamKind(destination: streamWitness)) }
         if let rules = ledger.rules { configuration.addTransformerKind(MarkKind(account: rules)) }
         let service = try Service(
             scheduler: scheduler, loop: nil, configuration: configuration, loaded: try configuration.load(),
@@ -279,8 +280,8 @@ final class World {
         checkMetrics()
         record.note("the daemon is gone: \(end)")
         if let gate = service?.gate {
-            for id in ledger.lanes.keys { lost[id] = gate.counts.lost }
-            for summary in gate.dispatcherSummaries where !ledger.lane(summary.id).isPatchy {
+            for id in ledger.queues.keys { lost[id] = gate.counts.lost }
+            for summary in gate.dispatcherSummaries where !ledger.queue(summary.id).isPatchy {
                 lost[summary.id] = summary.counters.lost
             }
         }
@@ -348,22 +349,22 @@ final class World {
         }
         // Events dead-lettered for their age are known only by their dead letters, which may still wait for room.
         let isKnown = fillers?.lacksRoomForDeadLetters != true || scene.patience.mostAge == nil
-        for side in sides where isKnown && !side.isGone && !side.lane.isPatchy {
-            let summary = service?.gate.dispatcherSummaries.first { $0.id == side.lane.id }
-            side.lane.check(summary?.counters)
+        for destination in destinations where isKnown && !destination.isGone && !destination.queue.isPatchy {
+            let summary = service?.gate.dispatcherSummaries.first { $0.id == destination.queue.id }
+            destination.queue.check(summary?.counters)
         }
         if isKnown, let service { ledger.check(service.gate.counts.all, damagedAtStart: store.executor.damagedAtStart) }
-        checkMetrics(of: isKnown ? sides : [])
+        checkMetrics(of: isKnown ? destinations : [])
         fillers?.expectRoom()
     }
 
     /// Checks that the metrics agree with status and with the destinations.
-    private func checkMetrics(of sides: [FarSide] = []) {
+    private func checkMetrics(of destinations: [SimulatedDestination] = []) {
         guard let service else { return }
         let metrics = MetricsAccount(service)
         metrics.check(service, record)
-        for side in sides where !side.isGone && !side.lane.isPatchy {
-            side.lane.check(metrics.dispatcher(side.lane.id))
+        for destination in destinations where !destination.isGone && !destination.queue.isPatchy {
+            destination.queue.check(metrics.dispatcher(destination.queue.id))
         }
     }
 

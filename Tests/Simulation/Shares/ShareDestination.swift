@@ -4,7 +4,7 @@ import HeadgateData
 @testable import HeadgateServer
 
 /// A destination that accepts or refuses each batch, and reports the outcome to the model.
-final class ShareSide: Sender {
+final class ShareDestination: Sender {
     let id: String
     let format = BatchFormat.jsonArray
     private let model: ShareModel

@@ -4,8 +4,8 @@ import HeadgateData
 @testable import HeadgateServer
 
 /// The batches held by the workers of one dispatcher, and a model of their outcomes (Behaviour K3).
-final class WorkSide: SenderWitness {
-    let lane: Lane
+final class WorkerWitness: SenderWitness {
+    let queue: QueueModel
     let terms: Terms
     /// Batches that workers have read and that have not ended.
     private var jobs: [Job] = []
@@ -44,19 +44,19 @@ final class WorkSide: SenderWitness {
         var leases: [Lease] = []
     }
 
-    init(_ lane: Lane, _ terms: Terms, _ record: Record, _ scheduler: any Scheduler) {
-        self.lane = lane
+    init(_ queue: QueueModel, _ terms: Terms, _ record: Record, _ scheduler: any Scheduler) {
+        self.queue = queue
         self.terms = terms
         self.record = record
         self.scheduler = scheduler
-        charges = Charges(lane, record, .ofWorkers)
+        charges = Charges(queue, record, .ofWorkers)
         order = OrderCheck(isWhole: terms.inFlight == 1)
     }
 
     func lifeEnded() {
         (jobs, ended) = ([], [])
         (losses, shares) = ([:], [:])
-        charges = Charges(lane, record, .ofWorkers)
+        charges = Charges(queue, record, .ofWorkers)
         order = OrderCheck(isWhole: terms.inFlight == 1)
     }
 
@@ -66,38 +66,38 @@ final class WorkSide: SenderWitness {
 
     func began(_ batch: Batch) {
         let numbers = batch.events.map(\.sequenceNumber)
-        record.note("\(lane.id) gives \(numbers)")
-        record.expect(closing() == nil, "\(lane.id) sends \(numbers) while \(closing() ?? "") is closed")
-        record.expect(numbers.count <= terms.dispatchLimit, "\(lane.id) sends a batch of \(numbers.count)")
+        record.note("\(queue.id) gives \(numbers)")
+        record.expect(closing() == nil, "\(queue.id) sends \(numbers) while \(closing() ?? "") is closed")
+        record.expect(numbers.count <= terms.dispatchLimit, "\(queue.id) sends a batch of \(numbers.count)")
         let bounds = numbers.compactMap { shares[$0] }
         let isHalf = bounds.count == numbers.count && numbers.count <= bounds.min() ?? 0
         record.expect(
-            bounds.isEmpty || isHalf, "\(lane.id) sends \(numbers) again without halving the batch")
-        record.expect(jobs.count < terms.inFlight, "\(lane.id) exceeds its limit of batches in flight")
-        record.expect(jobs.count < mostAtOnce(), "\(lane.id) exceeds the credit of its workers")
+            bounds.isEmpty || isHalf, "\(queue.id) sends \(numbers) again without halving the batch")
+        record.expect(jobs.count < terms.inFlight, "\(queue.id) exceeds its limit of batches in flight")
+        record.expect(jobs.count < mostAtOnce(), "\(queue.id) exceeds the credit of its workers")
         for event in batch.events {
-            lane.taken(event.sequenceNumber)
+            queue.taken(event.sequenceNumber)
             charges.expect(event)
             let isThere = jobs.contains { $0.batch.events.contains { $0.sequenceNumber == event.sequenceNumber } }
-            record.expect(!isThere, "\(lane.id) sends \(event.sequenceNumber) twice at once")
+            record.expect(!isThere, "\(queue.id) sends \(event.sequenceNumber) twice at once")
         }
         let problem = order.problem(
-            of: batch.events, unfinished: lost() == 0 ? lane.waiting.subtracting(lane.damaged()) : [])
-        record.expect(problem == nil, "\(lane.id) gives \(problem ?? "")")
+            of: batch.events, unfinished: lost() == 0 ? queue.waiting.subtracting(queue.damaged()) : [])
+        record.expect(problem == nil, "\(queue.id) gives \(problem ?? "")")
         jobs.append(Job(batch: batch, begin: scheduler.now))
     }
 
     func ended(_ batch: Batch, _ result: SendResult, then: (SendResult) -> Void) {
         let before = delivered()
         then(result)
-        record.note("\(lane.id) has \(batch.events.map(\.sequenceNumber)) \(result)")
+        record.note("\(queue.id) has \(batch.events.map(\.sequenceNumber)) \(result)")
         guard let index = jobs.firstIndex(where: { $0.batch.number == batch.number }) else {
-            return record.expect(false, "\(lane.id) ends a batch twice")
+            return record.expect(false, "\(queue.id) ends a batch twice")
         }
         let job = jobs.remove(at: index)
         ended.append(job)
         let isInTime = scheduler.now <= job.begin + terms.lease
-        record.expect(isInTime, "\(lane.id) waits longer for a batch than a lease")
+        record.expect(isInTime, "\(queue.id) waits longer for a batch than a lease")
         switch result {
         case .delivered:
             settle(job, (before..<delivered()).map { _ in .delivered })
@@ -106,11 +106,11 @@ final class WorkSide: SenderWitness {
             settle(job, outcomes)
         case .lost(let cause):
             let isDue = scheduler.now >= job.begin + terms.lease || departed() > 0
-            record.expect(isDue, "\(lane.id) retries a batch without need: \(cause)")
+            record.expect(isDue, "\(queue.id) retries a batch without need: \(cause)")
             lose(job)
         case .interrupted: break
         case .partlyRejected, .refused, .noAnswer, .returned, .unsendable:
-            record.expect(false, "\(lane.id) gets \(result) from a worker")
+            record.expect(false, "\(queue.id) gets \(result) from a worker")
         }
     }
 
@@ -132,7 +132,7 @@ final class WorkSide: SenderWitness {
         for number in numbers { (losses[number], shares[number]) = (nil, nil) }
         guard let lease = job.leases.last(where: { $0.answer == words && counts($0, job) }) else {
             return record.expect(
-                false, "\(lane.id) has \(words) of \(numbers), which no worker answered in time")
+                false, "\(queue.id) has \(words) of \(numbers), which no worker answered in time")
         }
         let answered = job.batch.events.filter { lease.ids.contains($0.plainId) }
         for (event, outcome) in zip(answered, outcomes) {
@@ -152,7 +152,7 @@ final class WorkSide: SenderWitness {
         lease.mayHaveEnded = ended.contains { isAll(lease, of: $0) }
         guard let index = jobs.firstIndex(where: { isAll(lease, of: $0) }) else { return }
         let events = jobs[index].batch.events
-        record.expect(events.map(\.plainId) == lease.ids, "\(lane.id) sends \(lease.ids) with other events")
+        record.expect(events.map(\.plainId) == lease.ids, "\(queue.id) sends \(lease.ids) with other events")
         if events.contains(where: { losses[$0.sequenceNumber] != nil }) { record.count(.workTakenOver) }
         jobs[index].leases.append(lease)
     }
@@ -165,9 +165,9 @@ final class WorkSide: SenderWitness {
     /// batch is not awaited.
     func timeUntilPartIsOver(_ lease: Lease) -> Duration? {
         guard let job = jobs.first(where: { $0.leases.contains { $0 === lease } }),
-            let end = lane.ages.partEnds(of: job.batch.events.map(\.sequenceNumber))
+            let end = queue.ages.partEnds(of: job.batch.events.map(\.sequenceNumber))
         else { return nil }
-        let wait = Duration.milliseconds(end - lane.ages.now)
+        let wait = Duration.milliseconds(end - queue.ages.now)
         return scheduler.now + wait < job.begin + terms.lease ? wait : nil
     }
 

@@ -1,7 +1,7 @@
 import HeadgateCore
 
 /// The model of the outcome of each event of one dispatcher.
-final class Lane {
+final class QueueModel {
     let id: String
     /// Stored events without a known outcome.
     private(set) var waiting: Set<SequenceNumber> = []
@@ -25,7 +25,7 @@ final class Lane {
     }
 
     /// True if the dispatcher does not exist at first.
-    var comesLater: Bool { id == "c" || id == ConfigurationFile.lane }
+    var comesLater: Bool { id == "c" || id == ConfigurationFile.queue }
 
     /// Returns true if an event is or was for this dispatcher.
     func isKnown(_ number: SequenceNumber) -> Bool {

@@ -4,7 +4,7 @@ import HeadgateData
 @testable import HeadgateServer
 
 /// A destination that answers at random.
-final class KeeperSide: Sender {
+final class KeeperDestination: Sender {
     /// An event as the destination reads it.
     struct Event {
         let index: Int
@@ -14,15 +14,15 @@ final class KeeperSide: Sender {
     }
 
     let format = BatchFormat.jsonArray
-    let lane: KeeperLane
+    let queue: KeeperQueue
     private let book: KeeperBook
     private let record: Record
     private var waiting: [(number: Int, events: [Event], then: (SendResult) -> Void)] = []
     /// The number of batches so far.
     private var sends = 0
 
-    init(_ lane: KeeperLane, _ book: KeeperBook, _ record: Record) {
-        (self.lane, self.book, self.record) = (lane, book, record)
+    init(_ queue: KeeperQueue, _ book: KeeperBook, _ record: Record) {
+        (self.queue, self.book, self.record) = (queue, book, record)
     }
 
     var hasWaiting: Bool { !waiting.isEmpty }
@@ -32,10 +32,10 @@ final class KeeperSide: Sender {
     func send(_ batch: Batch, then: @escaping (SendResult) -> Void) {
         let events = read(batch.body)
         record.insist(
-            events.map(\.number) == batch.events.map(\.sequenceNumber), "\(lane.id) gets a body of other events")
-        record.note("\(lane.id) gets \(events.map { "\($0.number)\($0.isReplayed ? " again" : "")" })")
+            events.map(\.number) == batch.events.map(\.sequenceNumber), "\(queue.id) gets a body of other events")
+        record.note("\(queue.id) gets \(events.map { "\($0.number)\($0.isReplayed ? " again" : "")" })")
         for event in events { book.knows(event.index, event.number) }
-        lane.sent(events)
+        queue.sent(events)
         sends += 1
         waiting.append((sends, events, then))
     }
@@ -57,15 +57,15 @@ final class KeeperSide: Sender {
         guard !waiting.isEmpty else { return }
         let (_, events, then) = waiting.remove(at: record.number(0...waiting.count - 1))
         let word = isWell ? 0 : record.number(0...9)
-        record.note("\(lane.id) answers \(events.map(\.number)) by \(word)")
+        record.note("\(queue.id) answers \(events.map(\.number)) by \(word)")
         switch word {
         case 0...6:
-            for event in events { lane.settled(event.index) }
+            for event in events { queue.settled(event.index) }
             then(.delivered)
         case 7: then(.refused(.init(.again, cause: "HTTP 500", status: 500)))
         case 8: then(.noAnswer(cause: "connection reset"))
         default:
-            for event in events { lane.settled(event.index) }
+            for event in events { queue.settled(event.index) }
             then(.refused(.init(.never, cause: "HTTP 400", status: 400)))
         }
     }

@@ -11,7 +11,7 @@ struct FarKind: DispatcherKind {
 
     let name = "far"
     /// The destinations by the ids of their dispatchers.
-    let sides: [String: any Sender]
+    let destinations: [String: any Sender]
 
     func read(_ entry: SettingsReader, common: inout DispatcherSettings) -> Settings {
         var settings = Settings()
@@ -25,15 +25,17 @@ struct FarKind: DispatcherKind {
     func makeSender(
         of dispatcher: String, _ settings: Settings, in context: SenderContext
     ) throws -> any Sender {
-        guard let side = sides[dispatcher] else { throw Violation(description: "no destination of \(dispatcher)") }
-        return side
+        guard let destination = destinations[dispatcher] else {
+            throw Violation(description: "no destination of \(dispatcher)")
+        }
+        return destination
     }
 }
 
 /// A destination that answers at random, and a model of the outcome of each event.
-final class FarSide: Sender {
+final class SimulatedDestination: Sender {
     let format = BatchFormat.jsonArray
-    let lane: Lane
+    let queue: QueueModel
     /// True if the destination requires the network.
     var isRemote: Bool { id == "b" }
     /// True if the dispatcher is certainly paused, so that no batch may arrive.
@@ -99,19 +101,19 @@ final class FarSide: Sender {
     }
 
     init(
-        _ lane: Lane, _ terms: Terms, _ patience: Patience, _ record: Record, _ scheduler: any Scheduler
+        _ queue: QueueModel, _ terms: Terms, _ patience: Patience, _ record: Record, _ scheduler: any Scheduler
     ) {
-        self.lane = lane
+        self.queue = queue
         (self.terms, firstTerms, self.patience) = (terms, terms, patience)
-        (isRemoved, isGone) = (lane.comesLater, lane.comesLater)
+        (isRemoved, isGone) = (queue.comesLater, queue.comesLater)
         order = OrderCheck(isWhole: terms.inFlight == 1)
-        charges = Charges(lane, record, patience, isAlone: terms.inFlight == 1)
+        charges = Charges(queue, record, patience, isAlone: terms.inFlight == 1)
         self.record = record
         self.scheduler = scheduler
-        lane.agedOut = { [unowned self] in charges.agedOut($0) }
+        queue.agedOut = { [unowned self] in charges.agedOut($0) }
     }
 
-    var id: String { lane.id }
+    var id: String { queue.id }
 
     /// Records that ids may be reused for other events while the earlier events are still pending.
     func forgetIDs() { hasUniqueIDs = false }
@@ -120,8 +122,8 @@ final class FarSide: Sender {
     func lifeEnded(_ end: LifeEnd) {
         (waiting, silent, inFlight, sent) = ([], [], [], [])
         terms = firstTerms
-        charges = Charges(lane, record, patience, isAlone: terms.inFlight == 1)
-        (isRemoved, isGone, isHeld) = (lane.comesLater, lane.comesLater, false)
+        charges = Charges(queue, record, patience, isAlone: terms.inFlight == 1)
+        (isRemoved, isGone, isHeld) = (queue.comesLater, queue.comesLater, false)
         order = OrderCheck(isWhole: terms.inFlight == 1)
         // The last writes may be lost in a power failure.
         if end == .powerless { numbers = [:] }
@@ -155,19 +157,19 @@ final class FarSide: Sender {
     }
 
     /// Events that may have ended: possibly dead-lettered for their age, or damaged.
-    var unclear: Set<SequenceNumber> { charges.perhapsDead.union(lane.damaged()) }
+    var unclear: Set<SequenceNumber> { charges.perhapsDead.union(queue.damaged()) }
 
     /// Events that have certainly not ended.
     private var unfinished: Set<SequenceNumber> {
-        lost() == 0 ? lane.waiting.subtracting(unclear) : []
+        lost() == 0 ? queue.waiting.subtracting(unclear) : []
     }
 
     private func take(_ event: Batch.Event) {
         let number = event.sequenceNumber
-        lane.taken(number)
+        queue.taken(number)
         charges.expect(event)
         record.expect(inFlight.insert(number).inserted, "\(id) gets \(number) twice at once")
-        let first = lane.deadLetters.first(number)
+        let first = queue.deadLetters.first(number)
         let isOne = numbers[event.id] == nil || numbers[event.id] == first || !hasUniqueIDs
         record.expect(isOne, "\(id) gets two events with id \(event.id)")
         numbers[event.id] = first
@@ -198,7 +200,7 @@ final class FarSide: Sender {
     }
 
     private func result(for batch: Batch) -> SendResult {
-        if let key, !lane.isPatchy, key.mayRefuse(batch) {
+        if let key, !queue.isPatchy, key.mayRefuse(batch) {
             // Other outcomes may come between two 401 answers.
             if key.hasRefused, record.oneIn(3) { return .each(batch.events.map { _ in outcome() }) }
             if record.oneIn(2) {
@@ -269,14 +271,14 @@ final class FarSide: Sender {
         }
         key?.answered(events)
         switch result {
-        case .delivered, .partlyRejected: events.forEach(lane.delivered)
+        case .delivered, .partlyRejected: events.forEach(queue.delivered)
         case .refused(let refusal): account(events, refusal)
         case .each(let outcomes):
             record.count(.distinguished)
             for (number, outcome) in zip(events, outcomes) { charges.account(number, outcome, at: scheduler.now) }
         case .unsendable:
             record.count(.neverTaken)
-            events.forEach(lane.died)
+            events.forEach(queue.died)
         case .noAnswer, .lost, .returned, .interrupted: break
         }
     }
@@ -288,7 +290,7 @@ final class FarSide: Sender {
         case .notAllowed: break
         default:
             record.count(.neverTaken)
-            events.forEach(lane.died)
+            events.forEach(queue.died)
         }
     }
 }
@@ -316,13 +318,13 @@ extension SendResult {
     }
 }
 
-extension FarSide.Terms {
+extension SimulatedDestination.Terms {
     init(_ record: Record) {
         self.init(dispatchLimit: record.number(1...5), inFlight: record.number(1...3))
     }
 
     /// Returns limits that hold if either of two is in force.
-    func union(_ other: FarSide.Terms) -> FarSide.Terms {
+    func union(_ other: SimulatedDestination.Terms) -> SimulatedDestination.Terms {
         .init(dispatchLimit: max(dispatchLimit, other.dispatchLimit), inFlight: max(inFlight, other.inFlight))
     }
 }

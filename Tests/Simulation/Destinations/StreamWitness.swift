@@ -9,7 +9,7 @@ struct StreamKind: DispatcherKind {
     struct Settings: Sendable, Equatable {}
 
     let name = "stream"
-    let side: StreamSide
+    let destination: StreamWitness
 
     func read(_ entry: SettingsReader, common: inout DispatcherSettings) -> Settings { Settings() }
 
@@ -18,25 +18,25 @@ struct StreamKind: DispatcherKind {
     func makeSender(
         of dispatcher: String, _ settings: Settings, in context: SenderContext
     ) throws -> any Sender {
-        let sender = try MessageSender(timeout: StreamSide.timeout, on: context.scheduler) { [side] link in
-            side.stream.connect(link)
-            return side.stream
+        let sender = try MessageSender(timeout: StreamWitness.timeout, on: context.scheduler) { [destination] link in
+            destination.stream.connect(link)
+            return destination.stream
         }
-        return WitnessedSender(sender, side)
+        return WitnessedSender(sender, destination)
     }
 }
 
 /// A stream that acknowledges each event of a batch, and a model of their outcomes.
-final class StreamSide: SenderWitness {
+final class StreamWitness: SenderWitness {
     static let timeout = Duration.seconds(3)
 
-    let lane: Lane
+    let queue: QueueModel
     let stream: SimulatedStream
     /// A client's barrier that certainly blocks the dispatcher.
     var closing: () -> String? = { nil }
     /// The number of events that the dispatcher expired or evicted in this life.
     var lost: () -> Int = { 0 }
-    private let terms: FarSide.Terms
+    private let terms: SimulatedDestination.Terms
     private let record: Record
     private let scheduler: any Scheduler
     private var charges: Charges
@@ -44,16 +44,16 @@ final class StreamSide: SenderWitness {
     /// The send time of each batch in flight.
     private var begun: [Int: Instant] = [:]
 
-    init(_ lane: Lane, _ terms: FarSide.Terms, _ record: Record, _ scheduler: any Scheduler) {
-        (self.lane, self.terms, self.record, self.scheduler) = (lane, terms, record, scheduler)
+    init(_ queue: QueueModel, _ terms: SimulatedDestination.Terms, _ record: Record, _ scheduler: any Scheduler) {
+        (self.queue, self.terms, self.record, self.scheduler) = (queue, terms, record, scheduler)
         stream = SimulatedStream(record)
-        charges = Charges(lane, record)
+        charges = Charges(queue, record)
         order = OrderCheck(isWhole: terms.inFlight == 1)
     }
 
     func lifeEnded() {
         stream.lifeEnded()
-        charges = Charges(lane, record)
+        charges = Charges(queue, record)
         order = OrderCheck(isWhole: terms.inFlight == 1)
         begun = [:]
     }
@@ -64,31 +64,31 @@ final class StreamSide: SenderWitness {
 
     func began(_ batch: Batch) {
         let numbers = batch.events.map(\.sequenceNumber)
-        record.note("\(lane.id) publishes \(numbers)")
-        record.expect(closing() == nil, "\(lane.id) publishes \(numbers) while \(closing() ?? "") is closed")
-        record.expect(numbers.count <= terms.dispatchLimit, "\(lane.id) publishes a batch of \(numbers.count)")
-        record.expect(begun.count < terms.inFlight, "\(lane.id) exceeds its limit of batches in flight")
+        record.note("\(queue.id) publishes \(numbers)")
+        record.expect(closing() == nil, "\(queue.id) publishes \(numbers) while \(closing() ?? "") is closed")
+        record.expect(numbers.count <= terms.dispatchLimit, "\(queue.id) publishes a batch of \(numbers.count)")
+        record.expect(begun.count < terms.inFlight, "\(queue.id) exceeds its limit of batches in flight")
         for event in batch.events {
-            lane.taken(event.sequenceNumber)
+            queue.taken(event.sequenceNumber)
             charges.expect(event)
         }
-        let problem = order.problem(of: batch.events, unfinished: lost() == 0 ? lane.waiting : [])
-        record.expect(problem == nil, "\(lane.id) publishes \(problem ?? "")")
+        let problem = order.problem(of: batch.events, unfinished: lost() == 0 ? queue.waiting : [])
+        record.expect(problem == nil, "\(queue.id) publishes \(problem ?? "")")
         begun[batch.number] = scheduler.now
     }
 
     /// Checks the result of a batch: each event must have the outcome that the stream reported in time. The others are
     /// retried without charge.
     func ended(_ batch: Batch, _ result: SendResult, then: (SendResult) -> Void) {
-        record.note("\(lane.id) has \(batch.events.map(\.sequenceNumber)) \(result)")
+        record.note("\(queue.id) has \(batch.events.map(\.sequenceNumber)) \(result)")
         guard let begin = begun.removeValue(forKey: batch.number) else {
-            return record.expect(false, "\(lane.id) ends a batch twice")
+            return record.expect(false, "\(queue.id) ends a batch twice")
         }
-        record.expect(scheduler.now <= begin + StreamSide.timeout, "\(lane.id) waits too long for a stream")
+        record.expect(scheduler.now <= begin + StreamWitness.timeout, "\(queue.id) waits too long for a stream")
         let said = stream.end(batch)
         if result != .interrupted {
             let words = outcomes(of: batch, result).map(Word.init)
-            record.expect(words == said.map(Word.init), "\(lane.id) has outcomes \(words), not \(said)")
+            record.expect(words == said.map(Word.init), "\(queue.id) has outcomes \(words), not \(said)")
             if Set(words).count > 1 { record.count(.streamInParts) }
             for (event, outcome) in zip(batch.events, said) {
                 charges.account(event.sequenceNumber, outcome, at: scheduler.now)

@@ -2,7 +2,7 @@ import HeadgateCore
 
 /// The model of one dispatcher's queue, by the events' indexes in the book. A rewind begins a new epoch, in which settled
 /// events are sent again (Behaviour R2). Within an epoch an event is sent again only if its settlement may be lost.
-final class KeeperLane {
+final class KeeperQueue {
     let id: String
     /// Stored events that must be sent.
     private(set) var due: Set<Int> = []
@@ -40,7 +40,7 @@ final class KeeperLane {
 
     // MARK: Delivery
 
-    func sent(_ batch: [KeeperSide.Event]) {
+    func sent(_ batch: [KeeperDestination.Event]) {
         var before: Set<Int> = []
         for event in batch {
             check(event, before)
@@ -50,10 +50,10 @@ final class KeeperLane {
 
     /// Checks an event that the destination gets.
     /// - Parameter before: Events of the same batch.
-    private func check(_ event: KeeperSide.Event, _ before: Set<Int>) {
+    private func check(_ event: KeeperDestination.Event, _ before: Set<Int>) {
         let (index, known) = (event.index, book[event.index])
         let mayBeAgain = requested.map { event.number >= $0 } ?? false
-        record.insist(known.lanes.contains(id), "\(id) gets \(event.number), which is not routed to it")
+        record.insist(known.queues.contains(id), "\(id) gets \(event.number), which is not routed to it")
         record.insist(known.erasure != .certain, "\(id) gets \(event.number), which is erased")
         record.insist(
             !isSettled(index) || mayBeAgain, "\(id) gets \(event.number) again without a rewind")
