@@ -306,6 +306,8 @@ final class World {
         case .stopped: scheduler.restart()
         }
         for actor in actors { actor.lifeEnded(end) }
+        // Unsynced events are lost in a power failure, and their ids with them.
+        if case .powerless = end, scene.durability == .normal { fleet.forgetIDs() }
         // Work caused by their release is dropped with the scheduler's restart.
         if let leaving { leaving.service.release(leaving.sessions) }
         scheduler.restart()
