@@ -140,7 +140,7 @@ final class WorkerWitness: SenderWitness {
         }
     }
 
-    /// Returns true if an answer to the loan may count, since the lease has not ended.
+    /// Returns true if an answer to the lease may count, since the lease has not ended.
     private func counts(_ lease: Lease, _ job: Job) -> Bool {
         departed() > 0 || scheduler.now <= job.begin + terms.lease
     }
@@ -171,7 +171,7 @@ final class WorkerWitness: SenderWitness {
         return scheduler.now + wait < job.begin + terms.lease ? wait : nil
     }
 
-    /// Returns true if the answer to a loan is certainly still awaited.
+    /// Returns true if the answer to a lease is certainly still awaited.
     func isWaited(for lease: Lease) -> Bool {
         guard !lease.mayHaveEnded else { return false }
         let job = jobs.first { $0.leases.contains { $0 === lease } }

@@ -10,7 +10,7 @@ final class Housekeeping {
     private let clock: ClockRecorder
     private let counts: EventCounts
     private let trace: EventTrace
-    @exclusivity(unchecked) private var timer: (rings: any Disposable, at: Instant)?
+    @exclusivity(unchecked) private var timer: (handle: any Disposable, due: Instant)?
     /// The next time at which orphans and ids are checked.
     @exclusivity(unchecked) private var nextHousekeeping: Instant
     @exclusivity(unchecked) private var pass: Pass
@@ -53,8 +53,8 @@ final class Housekeeping {
     func schedule() {
         beginPassWhenDue()
         let next = nextEvaluation
-        guard timer?.at != next else { return }
-        timer?.rings.dispose()
+        guard timer?.due != next else { return }
+        timer?.handle.dispose()
         timer = next.map { next in (events.scheduler.schedule(at: next) { [weak self] in self?.check() }, next) }
     }
 

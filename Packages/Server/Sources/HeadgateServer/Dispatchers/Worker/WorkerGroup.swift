@@ -16,7 +16,7 @@ final class WorkerGroup {
     /// The callbacks to call when a subscriber has left.
     private var onUnsubscribed: [WorkerPool.Subscriber: [() -> Void]] = [:]
     private var lastBatch: WorkerPool.BatchNumber = 0
-    private var timer: (due: Instant, timer: any Disposable)?
+    private var timer: (due: Instant, handle: any Disposable)?
 
     private struct Work {
         let batch: Batch
@@ -30,7 +30,7 @@ final class WorkerGroup {
     }
 
     deinit {
-        timer?.timer.dispose()
+        timer?.handle.dispose()
     }
 
     /// The time that a worker may keep a batch. A change applies from the next batch.
@@ -168,7 +168,7 @@ final class WorkerGroup {
 
     private func armTimer() {
         guard pool.nextDeadline != timer?.due else { return }
-        timer?.timer.dispose()
+        timer?.handle.dispose()
         timer = pool.nextDeadline.map { due in
             (due, gate.scheduler.schedule(at: due) { [weak self] in self?.timePassed() })
         }

@@ -10,7 +10,7 @@ struct WorkerPool {
     typealias Subscriber = Int
     /// The number of a batch.
     typealias BatchNumber = Int
-    /// The number of a loan: one lending of a batch.
+    /// The number of a lease: a batch that a subscriber holds for a time.
     typealias LeaseID = Int
 
     /// An order to the ``WorkerGroup``.
@@ -31,18 +31,18 @@ struct WorkerPool {
         var isLeaving = false
         /// True if the subscriber's unread output is too large, so that it gets no batch until it has read.
         var isOverfull = false
-        /// The loans that the subscriber works on.
+        /// The leases that the subscriber works on.
         var leases: Set<LeaseID> = []
-        /// The loans that the subscriber did not answer in time. It may still work on them. They count against its
+        /// The leases that the subscriber did not answer in time. It may still work on them. They count against its
         /// credit, so that a worker that hangs does not get one batch after another.
         var overdue: Set<LeaseID> = []
-        /// The subscriber's latest loan, by which the pool takes turns.
+        /// The subscriber's latest lease, by which the pool takes turns.
         var lastLeaseID: LeaseID = 0
 
-        /// The number of loans that the subscriber could answer now: its credit without its overdue loans, or 0 if it
+        /// The number of leases that the subscriber could answer now: its credit without its overdue leases, or 0 if it
         /// is leaving.
         var able: Int { isLeaving ? 0 : max(0, credit - overdue.count) }
-        /// The number of further loans that the subscriber may have now.
+        /// The number of further leases that the subscriber may have now.
         var free: Int { isOverfull ? 0 : max(0, able - leases.count) }
     }
 
@@ -51,10 +51,10 @@ struct WorkerPool {
         let subscriber: Subscriber
         let end: Instant
         /// The length of the lease.
-        let lease: Duration
+        let duration: Duration
     }
 
-    /// The time that a subscriber may keep a batch. A change applies to later loans.
+    /// The time that a subscriber may keep a batch. A change applies to later leases.
     var lease: Duration
     private var members: [Subscriber: Member] = [:]
     private var leases: [LeaseID: Lease] = [:]
@@ -156,15 +156,15 @@ struct WorkerPool {
         return lease.batch
     }
 
-    /// Ends the loans whose lease is over. It may be called at any time.
+    /// Ends the leases that are over. It may be called at any time.
     mutating func timePassed(_ now: Instant) {
         for (leaseID, lease) in leases.sorted(by: { $0.key < $1.key }) where lease.end <= now {
-            lose(leaseID, cause: "no answer from a worker within \(lease.lease.wholeMilliseconds) ms")
+            lose(leaseID, cause: "no answer from a worker within \(lease.duration.wholeMilliseconds) ms")
             takeBack(leaseID, from: lease.subscriber)
         }
     }
 
-    /// Interrupts all loans.
+    /// Interrupts all leases.
     mutating func interrupted() {
         for (leaseID, lease) in leases.sorted(by: { $0.key < $1.key }) {
             takeBack(leaseID, from: lease.subscriber)
@@ -175,8 +175,8 @@ struct WorkerPool {
 
     // MARK: Lending
 
-    /// Returns the subscriber for the next batch: the one whose last loan is the oldest. A subscriber with an overdue
-    /// loan gets nothing while another is free, so that a batch moves away from a worker that hangs.
+    /// Returns the subscriber for the next batch: the one whose last lease is the oldest. A subscriber with an overdue
+    /// lease gets nothing while another is free, so that a batch moves away from a worker that hangs.
     private func next(taking events: Int = 0) -> (subscriber: Subscriber, mostEvents: Int)? {
         members.filter { $0.value.free > 0 && $0.value.mostEvents >= events }
             .min {
@@ -189,13 +189,13 @@ struct WorkerPool {
 
     private mutating func give(_ batch: BatchNumber, to subscriber: Subscriber, _ now: Instant) {
         lastLeaseID += 1
-        leases[lastLeaseID] = Lease(batch: batch, subscriber: subscriber, end: now + lease, lease: lease)
+        leases[lastLeaseID] = Lease(batch: batch, subscriber: subscriber, end: now + lease, duration: lease)
         members[subscriber]?.leases.insert(lastLeaseID)
         members[subscriber]?.lastLeaseID = lastLeaseID
         orders.append(.give(batch, to: subscriber, as: lastLeaseID))
     }
 
-    /// Ends a loan that was not answered.
+    /// Ends a lease that was not answered.
     private mutating func lose(_ leaseID: LeaseID, cause: String) {
         guard let lease = leases.removeValue(forKey: leaseID) else { return }
         orders.append(.lose(lease.batch, by: lease.subscriber, cause: cause))
