@@ -24,6 +24,8 @@ final class Orphans {
     private var forgotten: Set<DispatcherNumber> = []
     /// Dispatchers whose retention was over before they were added again, so that their queues may be dropped.
     private var perhaps: Set<DispatcherNumber> = []
+    /// Those among them that the store does not know yet, because their first write still waits.
+    private var perhapsUnknown: Set<String> = []
 
     init(_ record: Record, _ scheduler: SimulatedScheduler, _ ages: Ages, retention: Int64?, makesRoom: Bool) {
         (self.record, self.scheduler, self.ages) = (record, scheduler, ages)
@@ -41,7 +43,10 @@ final class Orphans {
     /// Records that a dispatcher is being added again, or was.
     func comes(_ queue: String, isCertain: Bool) {
         (latest[queue], overdue[queue]) = (nil, nil)
-        if isOver(queue) { perhaps.formUnion(known.filter { $0.value == queue }.keys) }
+        if isOver(queue) {
+            let numbers = known.filter { $0.value == queue }.keys
+            if numbers.isEmpty { perhapsUnknown.insert(queue) } else { perhaps.formUnion(numbers) }
+        }
         guard isCertain, let since = earliest.removeValue(forKey: queue) else { return }
         returned[queue] = returned[queue] ?? since
         needed.remove(queue)
@@ -54,7 +59,7 @@ final class Orphans {
 
     /// Records the dispatchers that a new daemon starts with.
     func lifeBegan(with configured: Set<String>) {
-        (latest, overdue, forgotten, perhaps) = ([:], [:], [], [])
+        (latest, overdue, forgotten, perhaps, perhapsUnknown) = ([:], [:], [], [], [])
         for queue in Set(known.values) {
             if configured.contains(queue) { comes(queue, isCertain: true) } else { isGone(queue) }
         }
@@ -85,6 +90,7 @@ final class Orphans {
 
     func stored(_ dispatcher: StoredDispatcher) {
         known[dispatcher.number] = dispatcher.id
+        if perhapsUnknown.remove(dispatcher.id) != nil { perhaps.insert(dispatcher.number) }
     }
 
     private func isOver(_ queue: String) -> Bool {
