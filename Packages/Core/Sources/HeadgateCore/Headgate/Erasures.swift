@@ -71,6 +71,8 @@ final class Erasures {
 
     private func scanPart(_ erasure: Erasure, after position: SequenceNumber) {
         (erasure.partStart, erasure.rewinds) = (position, rewinds.count)
+        // An event that was sent again after a rewind may have become a dead letter.
+        erasure.deadLetters = nil
         scan(
             ErasureScan(
                 erasure.rule, after: position, through: erasure.request.through, part: erasure.isDryRun ? nil : part),

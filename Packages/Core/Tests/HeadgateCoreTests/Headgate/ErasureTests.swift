@@ -142,6 +142,33 @@ import Testing
         #expect(bench["collect"].delivered == [1, 2, 1])
     }
 
+    @Test("E1: a dead letter of an event that is sent again after a rewind during an erasure is erased")
+    func refusedMeanwhile() {
+        let bench = GateBench(limits: ErasureTests.retaining)
+        track(bench, "ada")
+        bench.sender.answer()
+        bench.settle()
+        track(bench, "bob")
+        // The erasure has read the dead letters when a rewind waits for a batch in flight.
+        bench.store.holdsReads = true
+        var result: Result<ErasureAnswer, ErasureRefusal>?
+        bench.gate.erase(ErasureTests.rule, isDryRun: false) { result = $0 }
+        bench.settle()
+        #expect(bench.gate.rewind("collect", to: .sequenceNumber(1)) { _ in })
+        bench.settle()
+        bench.store.holdsReads = false
+        bench.settle()
+        bench.sender.answer()
+        bench.settle()
+        #expect(bench.sender.sent == [[1], [2], [1, 2]])
+        bench.sender.answer(.status(400))
+        bench.settle()
+        #expect(bench.store.memory.deadLetters.map(\.sequenceNumber) == [1, 2])
+        bench.advance(by: .seconds(2))
+        #expect(result == .success(ErasureAnswer(events: 1, deadLetters: 1)))
+        #expect(bench.store.memory.deadLetters.map(\.sequenceNumber) == [2])
+    }
+
     @Test("E1: an event that the store removed before a rewind is not subtracted from the pending events")
     func goneMeanwhile() {
         let dispatchers = [DispatcherSettings(id: "collect"), DispatcherSettings(id: "slow")]
