@@ -1,3 +1,5 @@
+import Glibc
+
 /// An outline that finds the parts of a JSON text in place, without copying. The text must be valid JSON: for other
 /// bytes the results are meaningless, but reads never leave the text.
 public struct JSONOutline {
@@ -23,7 +25,9 @@ public struct JSONOutline {
     /// The range of the text without surrounding white space.
     public var whole: Range<Int> {
         let start = behindSpace(from: 0)
-        return start..<behindValue(from: start)
+        var end = text.count
+        while end > start, text[end - 1] <= 0x20 { end -= 1 }
+        return start..<end
     }
 
     /// Returns the type of the value in a range, or nil if the range is empty.
@@ -161,14 +165,21 @@ public struct JSONOutline {
 
     private func behindString(from start: Int) -> Int {
         var offset = start + 1
-        while offset < text.count {
-            switch text[offset] {
-            case UInt8(ascii: "\\"): offset += 2
-            case UInt8(ascii: "\""): return offset + 1
-            default: offset += 1
-            }
+        while let quote = firstQuote(from: offset) {
+            // Backslashes escape each other in pairs. One that is left escapes the quote.
+            var escapes = quote
+            while escapes > offset, text[escapes - 1] == UInt8(ascii: "\\") { escapes -= 1 }
+            if (quote - escapes).isMultiple(of: 2) { return quote + 1 }
+            offset = quote + 1
         }
         return text.count
+    }
+
+    /// Returns the offset of the next quote; nil if there is none. Most of a text is in strings.
+    private func firstQuote(from offset: Int) -> Int? {
+        guard offset < text.count, let base = text.baseAddress else { return nil }
+        let quote = Int32(UInt8(ascii: "\""))
+        return memchr(base + offset, quote, text.count - offset).map { UnsafeRawPointer($0) - base }
     }
 
     private func behindValue(from start: Int) -> Int {

@@ -32,6 +32,21 @@ struct JSONOutlineTests {
         }
     }
 
+    @Test("A string ends at the first quote that is not escaped", arguments: Seeds.first(200))
+    func escapes(seed: Seed) {
+        var random = SeededRandom(seed: seed)
+        let pieces = [#"\\"#, #"\""#, "a"]
+        let strings = (0..<5).map { _ in
+            let count = Int.random(in: 0...6, using: &random)
+            return "\"" + (0..<count).map { _ in pieces.randomElement(using: &random) ?? "" }.joined() + "\""
+        }
+        let text = "[" + strings.joined(separator: ",") + "]"
+        outline(text) { outline in
+            let found = outline.elements(of: outline.whole)
+            #expect(found.map { String(decoding: Array(text.utf8)[$0], as: UTF8.self) } == strings)
+        }
+    }
+
     @Test("No byte outside the text is read, with any content", arguments: Seeds.first(200))
     func nonsense(seed: Seed) {
         var random = SeededRandom(seed: seed)
