@@ -17,7 +17,7 @@ public struct StoreOptions: Sendable {
     var leastSegmentSize = 64 << 10
     var blockSize = 256 << 10
     /// The bytes of events that the scan of an erasure reads at once. Commits wait meanwhile.
-    var searchSize: Int { blockSize / 8 }
+    var searchSize: Int { blockSize / 4 }
     /// The size in bytes from which the records of a group are packed. Smaller groups fit into one block of the disk.
     var leastPacked = 4 << 10
     /// The size in bytes from which ids are written to a file of their own.

@@ -42,13 +42,20 @@ public struct ErasureScan: StoreScan, Sendable {
     }
 
     /// Processes the events that a store has after ``position``; nil if there are none.
-    /// - Parameter isNeeded: returns true if some dispatcher has not settled an event, or the event is retained.
-    public mutating func take(_ chunk: Chunk?, _ isNeeded: (StoredEvent) -> Bool) {
+    /// - Parameters:
+    ///   - most: the bytes of events after which the others are left to the next step.
+    ///   - isNeeded: returns true if some dispatcher has not settled an event, or the event is retained.
+    public mutating func take(_ chunk: Chunk?, most: Int = .max, _ isNeeded: (StoredEvent) -> Bool) {
         guard let chunk, chunk.lastSequenceNumber > position else {
             position = max(position, through)
             return
         }
-        for event in chunk where event.sequenceNumber > position && event.sequenceNumber <= through {
+        let start = position
+        var taken = 0
+        for event in chunk where event.sequenceNumber > start && event.sequenceNumber <= through {
+            guard taken < most else { return }
+            taken += event.tally.bytes
+            position = event.sequenceNumber
             guard rule.matches(event) else { continue }
             if isNeeded(event) { count += 1 }
             guard !keepsNothing else { continue }

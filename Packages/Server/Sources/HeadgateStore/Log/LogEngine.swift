@@ -130,7 +130,8 @@ final class LogEngine {
     func take(_ scan: ErasureScan) -> Result<ErasureScan, StoreFault> {
         let needed = log.state.needed
         let size = log.options.searchSize
-        return scan.continued(over: size, { read(after: $0, atLeast: size) }, { $0.take($1, needed.contains) })
+        return scan.continued(
+            over: size, { read(after: $0, atLeast: size) }, { $0.take($1, most: size, needed.contains) })
     }
 
     /// Returns the events of the first suitable block with events after a sequence number.
