@@ -24,7 +24,7 @@ final class Orphans {
     private var forgotten: Set<DispatcherNumber> = []
     /// Dispatchers whose retention was over before they were added again, so that their queues may be dropped.
     private var perhaps: Set<DispatcherNumber> = []
-    /// Those among them that the store does not know yet, because their first write still waits.
+    /// Such dispatchers that the store does not know yet, because their first write still waits.
     private var perhapsUnknown: Set<String> = []
 
     init(_ record: Record, _ scheduler: SimulatedScheduler, _ ages: Ages, retention: Int64?, makesRoom: Bool) {
