@@ -59,16 +59,18 @@ final class Orphans {
 
     /// Records the dispatchers that a new daemon starts with.
     func lifeBegan(with configured: Set<String>) {
+        let before = latest
         (latest, overdue, forgotten, perhaps, perhapsUnknown) = ([:], [:], [], [], [])
         for queue in Set(known.values) {
-            if configured.contains(queue) { comes(queue, isCertain: true) } else { isGone(queue) }
+            if configured.contains(queue) { comes(queue, isCertain: true) } else { isGone(queue, before[queue]) }
         }
     }
 
     /// Records that a daemon starts without a dispatcher. A reboot may have set the scale back before the removal.
     /// Depending on the disk, either the removal or this start then counts.
-    private func isGone(_ queue: String) {
-        let since = max(earliest[queue] ?? .min, ages.now)
+    /// - Parameter before: the latest possible removal in the life before.
+    private func isGone(_ queue: String, _ before: Int64?) {
+        let since = max(before ?? earliest[queue] ?? .min, ages.now)
         goes(queue, isCertain: true)
         (earliest[queue], latest[queue]) = (min(earliest[queue] ?? .max, ages.now), since)
     }
