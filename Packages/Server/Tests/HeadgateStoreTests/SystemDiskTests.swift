@@ -146,4 +146,10 @@ import Testing
         defer { try? FileManager.default.removeItem(atPath: folder) }
         try test(folder)
     }
+
+    @Test("A fault names the limit for the size of files")
+    func fileSizeLimit() {
+        let fault = DiskFault(code: EFBIG).storeFault("cannot open the log")
+        #expect(fault == .failed("cannot open the log: a limit for the size of files (ulimit -f)"))
+    }
 }

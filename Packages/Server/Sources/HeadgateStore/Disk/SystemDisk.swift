@@ -240,7 +240,8 @@ extension DiskFault {
     /// Returns the fault as a ``StoreFault``, for callers outside the disk layer.
     package func storeFault(_ what: String) -> StoreFault {
         if let cause { return cause }
-        let message = "\(what): \(String(cString: strerror(code)))"
+        let reason = code == EFBIG ? "a limit for the size of files (ulimit -f)" : String(cString: strerror(code))
+        let message = "\(what): \(reason)"
         return isNoRoom ? .noRoom(message) : .failed(message)
     }
 }

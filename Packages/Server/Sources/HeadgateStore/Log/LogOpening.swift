@@ -24,7 +24,7 @@ struct LogOpening {
             return try open(recovery.run(), [])
         } catch {
             switch error {
-            case .disk(let fault): throw fault.storeFault("cannot read the log in \(options.logDirectory)")
+            case .disk(let fault): throw fault.storeFault("cannot open the log in \(options.logDirectory)")
             case .foreign(let message): throw .newerVersion(message)
             case .locked(let message): throw .locked(message)
             case .damaged(let reason): return try startAfresh(reason)
