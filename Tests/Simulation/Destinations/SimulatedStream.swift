@@ -53,6 +53,20 @@ final class SimulatedStream: MessagePublisher, @unchecked Sendable {
         link = nil
     }
 
+    /// Returns true if a batch may end before its time is over: each event has an outcome or comes after one of its key that
+    /// is sent again, or the connection was lost.
+    func mayEnd(_ batch: Batch) -> Bool {
+        guard let flight = flights.first(where: { $0.batch.number == batch.number }), !flight.isCut else { return true }
+        let keys = batch.events.map(\.key)
+        return flight.said.indices.allSatisfy { index in
+            flight.said[index] != nil
+                || flight.said.indices.prefix(upTo: index).contains { before in
+                    guard case .retry? = flight.said[before] else { return false }
+                    return keys[before] != nil && keys[before] == keys[index]
+                }
+        }
+    }
+
     /// Ends a batch.
     /// - Returns: The outcomes of its events.
     func end(_ batch: Batch) -> [EventOutcome] {
@@ -111,6 +125,7 @@ final class SimulatedStream: MessagePublisher, @unchecked Sendable {
         guard !cut.isEmpty else { return }
         record.count(.streamCut)
         record.note("the stream is lost")
+        for index in flights.indices { flights[index].isCut = true }
         messages.removeAll { _ in record.oneIn(2) }
         link?.endSent(cause: "connection lost")
         let left = flights.contains { cut.contains($0.number) }

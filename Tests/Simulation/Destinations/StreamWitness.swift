@@ -85,6 +85,8 @@ final class StreamWitness: SenderWitness {
             return record.expect(false, "\(queue.id) ends a batch twice")
         }
         record.expect(scheduler.now <= begin + StreamWitness.timeout, "\(queue.id) waits too long for a stream")
+        let isDue = result == .interrupted || scheduler.now >= begin + StreamWitness.timeout || stream.mayEnd(batch)
+        record.expect(isDue, "\(queue.id) ends a batch before all events have outcomes")
         let said = stream.end(batch)
         if result != .interrupted {
             let words = outcomes(of: batch, result).map(Word.init)
