@@ -116,12 +116,14 @@ final class BarrierClients: Actor {
         let ask = barrier.requested(by: client)
         client.ask(
             "barrier.\(verb)", #"{"id":"\#(barrier.id)"\#(params)}"#,
-            .answered { [record] answer in
+            .answered { [weak self, record] answer in
                 switch answer {
                 case .result:
                     let isSo = barrier.done(ask, isForced: isForced, change)
                     record.expect(isSo, "\(client.number) may \(verb) \(barrier.id), which belongs to another")
                     if barrier.closes("a") { record.count(.barrierClosed) }
+                    // Now the state is certain, until the next request.
+                    if verb == "set", record.oneIn(3) { self?.list() }
                 case .refused("storage", _): barrier.unwritten(ask, change)
                 case .refused(let reason, _):
                     if reason == "conflict" { record.count(.barrierOfAnother) }
