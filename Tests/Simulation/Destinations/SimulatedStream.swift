@@ -11,6 +11,8 @@ final class SimulatedStream: MessagePublisher, @unchecked Sendable {
     private var flights: [Flight] = []
     /// The published messages without an outcome.
     private var messages: [MessageFlights.Message] = []
+    /// True while the sender learns that the connection is lost.
+    private var isLosingConnection = false
 
     /// A batch being published.
     private struct Flight {
@@ -20,8 +22,6 @@ final class SimulatedStream: MessagePublisher, @unchecked Sendable {
         var ready: [MessageFlights.Message] = []
         /// The outcome of each event, if known while the batch is in flight.
         var said: [EventOutcome?]
-        /// True if the connection was lost while the batch was in flight.
-        var isCut = false
     }
 
     init(_ record: Record) {
@@ -56,7 +56,8 @@ final class SimulatedStream: MessagePublisher, @unchecked Sendable {
     /// Returns true if a batch may end before its time is over: each event has an outcome or comes after one of its key that
     /// is sent again, or the connection was lost.
     func mayEnd(_ batch: Batch) -> Bool {
-        guard let flight = flights.first(where: { $0.batch.number == batch.number }), !flight.isCut else { return true }
+        guard let flight = flights.first(where: { $0.batch.number == batch.number }), !isLosingConnection
+        else { return true }
         let keys = batch.events.map(\.key)
         return flight.said.indices.allSatisfy { index in
             flight.said[index] != nil
@@ -125,9 +126,10 @@ final class SimulatedStream: MessagePublisher, @unchecked Sendable {
         guard !cut.isEmpty else { return }
         record.count(.streamCut)
         record.note("the stream is lost")
-        for index in flights.indices { flights[index].isCut = true }
         messages.removeAll { _ in record.oneIn(2) }
+        isLosingConnection = true
         link?.endSent(cause: "connection lost")
+        isLosingConnection = false
         let left = flights.contains { cut.contains($0.number) }
         record.expect(!left, "a batch waits for answers of a connection that is lost")
     }
