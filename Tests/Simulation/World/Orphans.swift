@@ -70,7 +70,7 @@ final class Orphans {
     /// Depending on the disk, either the removal or this start then counts.
     /// - Parameter before: the latest possible removal in the life before.
     private func isGone(_ queue: String, _ before: Int64?) {
-        let since = max(before ?? earliest[queue] ?? .min, ages.now)
+        let since = max(before ?? .min, earliest[queue] ?? .min, ages.now)
         goes(queue, isCertain: true)
         (earliest[queue], latest[queue]) = (min(earliest[queue] ?? .max, ages.now), since)
     }
