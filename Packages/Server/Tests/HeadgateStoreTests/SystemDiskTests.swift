@@ -140,16 +140,16 @@ import Testing
         }
     }
 
+    @Test("A fault names the limit for the size of files")
+    func fileSizeLimit() {
+        let fault = DiskFault(code: EFBIG).storeFault("cannot open the log")
+        #expect(fault == .failed("cannot open the log: a limit for the size of files (ulimit -f)"))
+    }
+
     private func withFolder(_ test: (String) throws -> Void) throws {
         let folder = FileManager.default.temporaryDirectory.path + "/headgate-disk-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: folder) }
         try test(folder)
-    }
-
-    @Test("A fault names the limit for the size of files")
-    func fileSizeLimit() {
-        let fault = DiskFault(code: EFBIG).storeFault("cannot open the log")
-        #expect(fault == .failed("cannot open the log: a limit for the size of files (ulimit -f)"))
     }
 }
