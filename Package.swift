@@ -20,8 +20,11 @@ let transport: [Target] = [
     .part("CSimdjson", of: "Transport", linking: "simdjson"),
     .part("HeadgateWire", of: "Transport", ["CSimdjson", "HeadgateData"]),
     .part("HeadgateTransport", of: "Transport", ["CUV", "HeadgateData"]),
+    .part("CCipher", of: "Transport"),
+    .part("HeadgateEncryption", of: "Transport", ["CCipher", "HeadgateData", "HeadgateTransport"]),
     .tests("HeadgateWireTests", of: "Transport", ["HeadgateWire", "HeadgateSeeds"]),
     .tests("HeadgateTransportTests", of: "Transport", ["HeadgateTransport"]),
+    .tests("HeadgateEncryptionTests", of: "Transport", ["HeadgateEncryption"]),
 ]
 
 let server: [Target] = [
@@ -40,7 +43,7 @@ let server: [Target] = [
     .part("CRE2", of: "Server", linking: "re2"),
     .part(
         "HeadgateStore", of: "Server",
-        ["CDisk", "CCrypto", "CXXHash", "CLZ4", "HeadgateCore", "HeadgateData", "HeadgateTransport"]),
+        ["CDisk", "CXXHash", "CLZ4", "HeadgateCore", "HeadgateData", "HeadgateTransport", "HeadgateEncryption"]),
     .part(
         "HeadgateSQLiteStore", of: "Server",
         ["CSQLite", "CXXHash", "HeadgateCore", "HeadgateData", "HeadgateTransport"]),
@@ -48,12 +51,16 @@ let server: [Target] = [
         "HeadgateServer", of: "Server",
         [
             "HeadgateStore", "HeadgateSQLiteStore", "CCurl", "CBuild", "CMemory", "CNetlink", "CCrypto", "CRE2",
-            "CZstd",
-            "CNATS", "CKafka", "CUV", "HeadgateCore", "HeadgateData", "HeadgateWire", "HeadgateTransport",
+            "CZstd", "CNATS", "CKafka", "CUV", "HeadgateCore", "HeadgateData", "HeadgateWire", "HeadgateTransport",
+            "HeadgateEncryption",
         ]),
-    .tests("HeadgateStoreTests", of: "Server", ["HeadgateStore", "HeadgateCoreTesting", "HeadgateSeeds"]),
+    .tests(
+        "HeadgateStoreTests", of: "Server",
+        ["HeadgateStore", "HeadgateEncryption", "HeadgateCoreTesting", "HeadgateSeeds"]),
     .tests("HeadgateSQLiteStoreTests", of: "Server", ["HeadgateSQLiteStore", "HeadgateCoreTesting"]),
-    .tests("HeadgateServerTests", of: "Server", ["HeadgateServer", "HeadgateCoreTesting", "HeadgateSeeds"]),
+    .tests(
+        "HeadgateServerTests", of: "Server",
+        ["HeadgateServer", "HeadgateEncryption", "HeadgateCoreTesting", "HeadgateSeeds"]),
 ]
 
 let client: [Target] = [
@@ -67,7 +74,7 @@ let client: [Target] = [
         "HeadgateCommands", of: "Client",
         [
             "CPipe", "CProbe", "CWidth", "HeadgateText", "HeadgateClient", "HeadgateData", "HeadgateWire",
-            "HeadgateTransport",
+            "HeadgateTransport", "HeadgateEncryption",
         ]),
     .tests(
         "HeadgateClientTests", of: "Client",
@@ -79,7 +86,7 @@ let client: [Target] = [
         "HeadgateCommandsTests", of: "Client",
         [
             "HeadgateCommands", "HeadgateText", "HeadgateClient", "HeadgateClientTesting", "HeadgateData",
-            "HeadgateWire", "HeadgateSeeds",
+            "HeadgateWire", "HeadgateTransport", "HeadgateEncryption", "HeadgateSeeds",
         ]),
 ]
 
@@ -123,15 +130,16 @@ let tests: [Target] = [
     .testTarget(
         name: "ModulesTests",
         dependencies: [
-            "HeadgateData", "HeadgateCore", "HeadgateWire", "HeadgateTransport", "HeadgateStore", "HeadgateSQLiteStore",
-            "HeadgateServer", "HeadgateClient",
+            "HeadgateData", "HeadgateCore", "HeadgateWire", "HeadgateTransport", "HeadgateEncryption", "HeadgateStore",
+            "HeadgateSQLiteStore", "HeadgateServer", "HeadgateClient",
         ],
         path: "Tests/Modules"),
     .testTarget(
         name: "SimulationTests",
         dependencies: [
             "HeadgateData", "HeadgateCore", "HeadgateCoreTesting", "HeadgateSeeds", "HeadgateWire",
-            "HeadgateTransport", "HeadgateStore", "HeadgateSQLiteStore", "HeadgateServer", "HeadgateClient",
+            "HeadgateTransport", "HeadgateEncryption", "HeadgateStore", "HeadgateSQLiteStore", "HeadgateServer",
+            "HeadgateClient",
         ],
         path: "Tests/Simulation", exclude: ["Package.swift", "Program", "Faults.txt"]),
     .target(name: "CFuzzSocket", path: "Tests/Fuzz/Sources/CFuzzSocket"),
@@ -161,7 +169,8 @@ let package = Package(
     ]
         + [
             "HeadgateData", "HeadgateCore", "HeadgateCoreTesting", "HeadgateWire", "HeadgateTransport",
-            "HeadgateStore", "HeadgateSQLiteStore", "HeadgateServer", "HeadgateClient", "HeadgateClientTesting",
+            "HeadgateEncryption", "HeadgateStore", "HeadgateSQLiteStore", "HeadgateServer", "HeadgateClient",
+            "HeadgateClientTesting",
         ].map { .library(name: $0, targets: [$0]) },
     targets: core + transport + server + client + console + programs + examples + tests,
     cxxLanguageStandard: .cxx17

@@ -19,14 +19,17 @@ let package = Package(
         .target(name: "CProbe"),
         .target(
             name: "HeadgateCommands",
-            dependencies: ["CPipe", "CProbe", "CWidth", "HeadgateText", "HeadgateClient", .data, .wire, .transport]),
+            dependencies: [
+                "CPipe", "CProbe", "CWidth", "HeadgateText", "HeadgateClient", .data, .wire, .transport, .encryption,
+            ]),
         .testTarget(
             name: "HeadgateClientTests",
             dependencies: ["HeadgateClient", "HeadgateClientTesting", .data, .wire, .transport, .seeds]),
         .testTarget(
             name: "HeadgateCommandsTests",
             dependencies: [
-                "HeadgateCommands", "HeadgateText", "HeadgateClient", "HeadgateClientTesting", .data, .wire, .seeds,
+                "HeadgateCommands", "HeadgateText", "HeadgateClient", "HeadgateClientTesting", .data, .wire,
+                .transport, .encryption, .seeds,
             ]),
     ]
 )
@@ -36,4 +39,5 @@ extension Target.Dependency {
     static let seeds = product(name: "HeadgateSeeds", package: "Core")
     static let wire = product(name: "HeadgateWire", package: "Transport")
     static let transport = product(name: "HeadgateTransport", package: "Transport")
+    static let encryption = product(name: "HeadgateEncryption", package: "Transport")
 }

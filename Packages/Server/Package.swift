@@ -15,20 +15,21 @@ let package = Package(
         .systemLibrary(name: "CMemory"),
         .systemLibrary(name: "CNetlink"),
         .systemLibrary(name: "CNATS", pkgConfig: "libnats", providers: [.apt(["libnats-dev"])]),
+        .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CKafka", pkgConfig: "rdkafka", providers: [.apt(["librdkafka-dev"])]),
         .systemLibrary(name: "CZstd", pkgConfig: "libzstd", providers: [.apt(["libzstd-dev"])]),
         .systemLibrary(name: "CXXHash", pkgConfig: "libxxhash", providers: [.apt(["libxxhash-dev"])]),
         .systemLibrary(name: "CLZ4", pkgConfig: "liblz4", providers: [.apt(["liblz4-dev"])]),
-        .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
         .target(name: "CBuild"),
         .target(name: "CCurl", linkerSettings: [.linkedLibrary("curl")]),
         .target(name: "CRE2", linkerSettings: [.linkedLibrary("re2")]),
         .target(
             name: "HeadgateStore",
             dependencies: [
-                "CDisk", "CCrypto", "CXXHash", "CLZ4", .product(name: "HeadgateCore", package: "Core"),
+                "CDisk", "CXXHash", "CLZ4", .product(name: "HeadgateCore", package: "Core"),
                 .product(name: "HeadgateData", package: "Core"),
                 .product(name: "HeadgateTransport", package: "Transport"),
+                .product(name: "HeadgateEncryption", package: "Transport"),
             ]),
         .target(
             name: "HeadgateSQLiteStore",
@@ -47,12 +48,14 @@ let package = Package(
                 .product(name: "CUV", package: "Transport"),
                 .product(name: "HeadgateWire", package: "Transport"),
                 .product(name: "HeadgateTransport", package: "Transport"),
+                .product(name: "HeadgateEncryption", package: "Transport"),
             ]),
         .testTarget(
             name: "HeadgateStoreTests",
             dependencies: [
                 "HeadgateStore", .product(name: "HeadgateCoreTesting", package: "Core"),
                 .product(name: "HeadgateSeeds", package: "Core"),
+                .product(name: "HeadgateEncryption", package: "Transport"),
             ]),
         .testTarget(
             name: "HeadgateSQLiteStoreTests",
@@ -64,6 +67,7 @@ let package = Package(
             dependencies: [
                 "HeadgateServer", .product(name: "HeadgateCoreTesting", package: "Core"),
                 .product(name: "HeadgateSeeds", package: "Core"),
+                .product(name: "HeadgateEncryption", package: "Transport"),
             ]),
     ],
     cxxLanguageStandard: .cxx17

@@ -7,6 +7,7 @@ let package = Package(
         .library(name: "CUV", targets: ["CUV"]),
         .library(name: "HeadgateWire", targets: ["HeadgateWire"]),
         .library(name: "HeadgateTransport", targets: ["HeadgateTransport"]),
+        .library(name: "HeadgateEncryption", targets: ["HeadgateEncryption"]),
     ],
     dependencies: [.package(path: "../Core")],
     targets: [
@@ -18,9 +19,14 @@ let package = Package(
         .target(
             name: "HeadgateTransport",
             dependencies: ["CUV", .product(name: "HeadgateData", package: "Core")]),
+        .target(name: "CCipher"),
+        .target(
+            name: "HeadgateEncryption",
+            dependencies: ["CCipher", "HeadgateTransport", .product(name: "HeadgateData", package: "Core")]),
         .testTarget(
             name: "HeadgateWireTests", dependencies: ["HeadgateWire", .product(name: "HeadgateSeeds", package: "Core")]),
         .testTarget(name: "HeadgateTransportTests", dependencies: ["HeadgateTransport"]),
+        .testTarget(name: "HeadgateEncryptionTests", dependencies: ["HeadgateEncryption"]),
     ],
     cxxLanguageStandard: .cxx17
 )

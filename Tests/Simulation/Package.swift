@@ -20,6 +20,7 @@ let package = Package(
                 .product(name: "HeadgateSeeds", package: "Core"),
                 .product(name: "HeadgateWire", package: "Transport"),
                 .product(name: "HeadgateTransport", package: "Transport"),
+                .product(name: "HeadgateEncryption", package: "Transport"),
                 .product(name: "HeadgateStore", package: "Server"),
                 .product(name: "HeadgateSQLiteStore", package: "Server"),
                 .product(name: "HeadgateServer", package: "Server"),

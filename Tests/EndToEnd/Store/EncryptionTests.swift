@@ -120,7 +120,7 @@ import Testing
             _ = try await daemon.stop()
             _ = try write(key(2), for: daemon)
             for (encryption, words) in [
-                (nil, "and there is no key: add store.encryption"),
+                (nil, "and there is no key: use store.encryption"),
                 (["key_file": .string(path)], "which is not among the keys of store.encryption"),
             ] as [(JSON?, String)] {
                 try daemon.configure(configuration(collector, encryption))

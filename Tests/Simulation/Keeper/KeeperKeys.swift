@@ -1,4 +1,5 @@
 import HeadgateData
+import HeadgateEncryption
 import HeadgateSeeds
 import HeadgateTransport
 

@@ -1,3 +1,4 @@
+import HeadgateEncryption
 import HeadgateSeeds
 import HeadgateTransport
 

@@ -1,5 +1,6 @@
 import HeadgateCoreTesting
 import HeadgateData
+import HeadgateEncryption
 import HeadgateSeeds
 import Testing
 

@@ -1,5 +1,6 @@
 import HeadgateCore
 import HeadgateData
+import HeadgateEncryption
 
 @testable import HeadgateServer
 @testable import HeadgateStore

@@ -1,4 +1,5 @@
 import HeadgateCore
+import HeadgateEncryption
 import HeadgateTransport
 
 /// The default event store: a log of segments in a directory of its own (Behaviour Q1).

@@ -1,6 +1,7 @@
 import Glibc
 import HeadgateCore
 import HeadgateData
+import HeadgateEncryption
 
 /// The options of a ``DiskEventStore``.
 public struct StoreOptions: Sendable {

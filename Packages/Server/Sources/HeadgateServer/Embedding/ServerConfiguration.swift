@@ -1,5 +1,6 @@
 import HeadgateCore
 import HeadgateData
+import HeadgateEncryption
 import HeadgateTransport
 
 /// The configuration that a server starts with: the sources of its settings, and the parts that a program adds.

@@ -1,5 +1,6 @@
 import HeadgateCore
 import HeadgateData
+import HeadgateEncryption
 import HeadgateWire
 
 /// The method `store.rekey`.

@@ -1,5 +1,6 @@
 import Glibc
 import HeadgateData
+import HeadgateEncryption
 
 /// The section `store.encryption` (Behaviour C1, C2).
 public struct EncryptionSettings: Equatable, Sendable {

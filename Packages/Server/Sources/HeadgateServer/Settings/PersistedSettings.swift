@@ -1,5 +1,6 @@
 import HeadgateCore
 import HeadgateData
+import HeadgateEncryption
 import HeadgateWire
 
 /// The settings that `config.set` persisted. They have a file of their own in the data directory, because a start reads

@@ -1,6 +1,7 @@
 import Glibc
 import HeadgateCore
 import HeadgateData
+import HeadgateEncryption
 import HeadgateTransport
 import HeadgateWire
 

@@ -1,5 +1,6 @@
 import HeadgateCore
 import HeadgateData
+import HeadgateEncryption
 import HeadgateWire
 
 /// A part of the service that applies changes of the settings.

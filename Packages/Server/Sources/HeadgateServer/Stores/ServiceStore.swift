@@ -1,5 +1,6 @@
 import HeadgateCore
 import HeadgateData
+import HeadgateEncryption
 import HeadgateSQLiteStore
 import HeadgateTransport
 

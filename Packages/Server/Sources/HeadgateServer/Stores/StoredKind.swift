@@ -1,6 +1,7 @@
 import Glibc
 import HeadgateCore
 import HeadgateData
+import HeadgateEncryption
 import HeadgateSQLiteStore
 
 /// The kind of event store that a data directory has. A start with another kind is refused while the directory holds

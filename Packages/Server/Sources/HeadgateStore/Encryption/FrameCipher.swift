@@ -1,4 +1,5 @@
 import HeadgateData
+import HeadgateEncryption
 
 /// Encrypts and decrypts the frames of one file (Behaviour C1).
 ///

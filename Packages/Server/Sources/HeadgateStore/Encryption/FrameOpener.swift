@@ -1,3 +1,5 @@
+import HeadgateEncryption
+
 /// Returns the contents of a file's frames: decrypted, if the file is encrypted (Behaviour C1).
 final class FrameOpener {
     /// True if the file is encrypted; nil if its header is damaged. Then the mark of each frame says whether the frame

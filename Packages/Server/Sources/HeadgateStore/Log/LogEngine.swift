@@ -1,4 +1,5 @@
 import HeadgateCore
+import HeadgateEncryption
 
 /// The engine of the store: it carries out jobs on a log, and does the background work that they leave. Its owner is one thread
 /// at a time (``EngineOwnership``).

@@ -1,4 +1,5 @@
 import Glibc
+import HeadgateEncryption
 
 /// The files of a log, all in one directory: those in use, and spare ones.
 ///

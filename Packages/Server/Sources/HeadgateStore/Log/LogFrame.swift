@@ -1,4 +1,5 @@
 import HeadgateData
+import HeadgateEncryption
 
 /// The header of each frame of the log: its kind, its length, and the proof that it is whole, in its position, and
 /// after the frame before it.

@@ -1,4 +1,5 @@
 import HeadgateCore
+import HeadgateEncryption
 
 /// A file with a sound segment header.
 struct LogSource {

@@ -1,4 +1,5 @@
 import HeadgateCore
+import HeadgateEncryption
 
 /// Reads a log as a start does, with every event and dead letter, and reports its content and its damage. It changes
 /// nothing (`headgated --verify`, Behaviour Q8).

@@ -1,5 +1,6 @@
 import Foundation
 import HeadgateData
+import HeadgateEncryption
 import HeadgateStore
 import Testing
 

@@ -1,6 +1,7 @@
 import Foundation
 import HeadgateCore
 import HeadgateCoreTesting
+import HeadgateEncryption
 import Testing
 
 @testable import HeadgateStore

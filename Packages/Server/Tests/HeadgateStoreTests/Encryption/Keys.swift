@@ -1,4 +1,5 @@
 import Foundation
+import HeadgateEncryption
 import HeadgateSeeds
 import HeadgateTransport
 

@@ -1,4 +1,4 @@
-import CCrypto
+import CCipher
 
 /// HKDF with SHA-256 (RFC 5869): the derivation of one key from another.
 enum Derivation {
@@ -14,14 +14,15 @@ enum Derivation {
         return Array(derived.prefix(count))
     }
 
+    /// The bytes of SHA-256.
+    private static let size = 32
+
     /// Returns HMAC-SHA-256 of some bytes.
     private static func authenticate(_ bytes: [UInt8], under key: [UInt8]) -> [UInt8] {
-        [UInt8](unsafeUninitializedCapacity: Int(SHA256_DIGEST_LENGTH)) { code, count in
-            // OpenSSL takes a null key for "the key of the last call", so that an empty one needs an address.
-            let key = key.isEmpty ? [0] : key
-            let done = HMAC(EVP_sha256(), key, Int32(key.count), bytes, bytes.count, code.baseAddress, nil)
-            precondition(done != nil, "OpenSSL has no HMAC with SHA-256")
-            count = code.count
+        [UInt8](unsafeUninitializedCapacity: size) { code, count in
+            let isDone = ccipher_hmac_sha256(key, key.count, bytes, bytes.count, code.baseAddress)
+            precondition(isDone == 1, "OpenSSL has no HMAC with SHA-256")
+            count = size
         }
     }
 }

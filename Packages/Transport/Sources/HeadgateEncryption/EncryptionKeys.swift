@@ -1,8 +1,8 @@
 import HeadgateData
 
 /// A key of the operator (Behaviour C2). Its number says which key a file needs.
-struct EncryptionKey: Equatable, Sendable {
-    let number: UInt16
+public struct EncryptionKey: Equatable, Sendable {
+    public let number: UInt16
     let bytes: [UInt8]
     /// A check value of the key, which distinguishes a wrong key with the right number from damage. It reveals nothing
     /// of the key.
@@ -12,7 +12,7 @@ struct EncryptionKey: Equatable, Sendable {
     static let size = 32
 
     /// - Parameter bytes: 32 bytes.
-    init(number: UInt16, bytes: [UInt8]) {
+    public init(number: UInt16, bytes: [UInt8]) {
         (self.number, self.bytes) = (number, bytes)
         let check = Derivation.derive(4, from: bytes, salt: [], info: Array("headgate key check".utf8))
         self.check = check.reduce(0) { $0 << 8 | UInt32($1) }
@@ -50,7 +50,7 @@ public struct EncryptionKeys: Equatable, Sendable {
         all = keys
     }
 
-    init(_ all: [EncryptionKey]) { self.all = all }
+    public init(_ all: [EncryptionKey]) { self.all = all }
 
     /// The numbers of the keys; the first encrypts.
     public var numbers: [Int] { all.map { Int($0.number) } }

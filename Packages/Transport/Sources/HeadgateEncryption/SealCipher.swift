@@ -1,58 +1,62 @@
-import CCrypto
+import CCipher
 import HeadgateData
 
 /// An authenticated cipher of OpenSSL, under a key that is derived for one file.
-final class SealCipher {
+public final class SealCipher {
     private let algorithm: SealAlgorithm
     private let key: [UInt8]
-    private let context: OpaquePointer
+    private let cipher: UnsafeMutableRawPointer
 
-    static let nonceSize = 12
-    static let tagSize = 16
+    public static let nonceSize = 12
+    public static let tagSize = 16
 
     /// - Parameters:
     ///   - purpose: the purpose of the derived key.
     ///   - salt: bytes that belong to the file, beside the seal's own salt.
-    init(_ seal: Seal, _ key: EncryptionKey, for purpose: String, salt: [UInt8] = []) {
-        guard let context = EVP_CIPHER_CTX_new() else { fatalError("no memory for a cipher") }
-        (algorithm, self.context) = (seal.algorithm, context)
+    public init(_ seal: Seal, _ key: EncryptionKey, for purpose: String, salt: [UInt8] = []) {
+        guard let cipher = ccipher_new() else { fatalError("no memory for a cipher") }
+        (algorithm, self.cipher) = (seal.algorithm, cipher)
         self.key = Derivation.derive(
             EncryptionKey.size, from: key.bytes, salt: LittleEndian.bytes(seal.salt) + salt,
             info: Array(purpose.utf8) + [seal.algorithm.rawValue])
     }
 
-    deinit { EVP_CIPHER_CTX_free(context) }
+    deinit { ccipher_free(cipher) }
 
     /// Encrypts a text in place, and writes the tag.
     /// - Parameter bound: bytes that the tag covers, too.
-    func encrypt(
+    public func encrypt(
         _ text: UnsafeMutableRawBufferPointer, nonce: UnsafeRawBufferPointer, bound: [UInt8],
         tag: UnsafeMutableRawBufferPointer
     ) {
-        var count: Int32 = 0
-        let isDone =
-            EVP_EncryptInit_ex(context, algorithm.cipher, nil, key, nonce.bytes) == 1
-            && EVP_EncryptUpdate(context, nil, &count, bound, Int32(bound.count)) == 1
-            && EVP_EncryptUpdate(context, text.bytes, &count, text.bytes, Int32(text.count)) == 1
-            && EVP_EncryptFinal_ex(context, tag.bytes, &count) == 1
-            && EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_GET_TAG, Int32(SealCipher.tagSize), tag.baseAddress) == 1
+        let isDone = withText(UnsafeRawBufferPointer(text), into: text, nonce, bound) {
+            ccipher_encrypt(cipher, &$0, tag.bytes) == 1
+        }
         // Nothing may be written in plain bytes, and these calls fail only if memory is short or the library is broken.
         precondition(isDone, "OpenSSL cannot encrypt")
     }
 
     /// Decrypts a text.
     /// - Returns: false if the text or the bound bytes are not those that were encrypted.
-    func decrypt(
+    public func decrypt(
         _ text: UnsafeRawBufferPointer, into room: UnsafeMutableRawBufferPointer, nonce: UnsafeRawBufferPointer,
         bound: [UInt8], tag: UnsafeRawBufferPointer
     ) -> Bool {
-        var (count, last): (Int32, UInt8) = (0, 0)
-        var tag = Array(tag)
-        return EVP_DecryptInit_ex(context, algorithm.cipher, nil, key, nonce.bytes) == 1
-            && EVP_DecryptUpdate(context, nil, &count, bound, Int32(bound.count)) == 1
-            && EVP_DecryptUpdate(context, room.bytes, &count, text.bytes, Int32(text.count)) == 1
-            && EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_SET_TAG, Int32(SealCipher.tagSize), &tag) == 1
-            && EVP_DecryptFinal_ex(context, &last, &count) == 1
+        withText(text, into: room, nonce, bound) { ccipher_decrypt(cipher, &$0, tag.bytes) == 1 }
+    }
+
+    private func withText(
+        _ text: UnsafeRawBufferPointer, into room: UnsafeMutableRawBufferPointer, _ nonce: UnsafeRawBufferPointer,
+        _ bound: [UInt8], _ body: (inout ccipher_text) -> Bool
+    ) -> Bool {
+        key.withUnsafeBufferPointer { key in
+            bound.withUnsafeBufferPointer { bound in
+                var text = ccipher_text(
+                    algorithm: algorithm.kind, key: key.baseAddress, nonce: nonce.bytes, bound: bound.baseAddress,
+                    bound_count: bound.count, input: text.bytes, output: room.bytes, count: text.count)
+                return body(&text)
+            }
+        }
     }
 }
 

@@ -1,11 +1,10 @@
-import CCrypto
+import CCipher
 import Glibc
-import HeadgateCore
 import HeadgateTransport
 
-/// The keys of a store, and the choice of the key that encrypts (Behaviour C2).
+/// The keys of a store or a follower, and the choice of the key that encrypts (Behaviour C2).
 ///
-/// The engine's owner uses it. The keys change while the daemon runs, when the operator adds one.
+/// The keys change while the daemon runs, when the operator adds one.
 public final class Keyring: Sendable {
     /// The keys, and whether files are encrypted from now on.
     private struct Content: Sendable {
@@ -18,12 +17,15 @@ public final class Keyring: Sendable {
     /// Fills a buffer with random bytes.
     private let random: @Sendable (UnsafeMutableRawBufferPointer) -> Void
 
+    /// True if the library that encrypts is installed. Without it no keyring can be used.
+    public static var isAvailable: Bool { ccipher_is_available() == 1 }
+
     /// - Parameter encrypts: false if encryption is being switched off: the keys only decrypt.
     public convenience init(_ keys: EncryptionKeys, encrypts: Bool) {
         self.init(keys, encrypts: encrypts, algorithm: .ofProcessor, random: Keyring.systemRandom)
     }
 
-    init(
+    public init(
         _ keys: EncryptionKeys, encrypts: Bool, algorithm: SealAlgorithm,
         random: @escaping @Sendable (UnsafeMutableRawBufferPointer) -> Void
     ) {
@@ -32,15 +34,15 @@ public final class Keyring: Sendable {
     }
 
     /// Uses other keys from now on. Files that need a key that is gone cannot be read any more.
-    func replace(_ keys: EncryptionKeys) { content.withLock { $0.keys = keys.all } }
+    public func replace(_ keys: EncryptionKeys) { content.withLock { $0.keys = keys.all } }
 
     /// The number of the key that encrypts; nil if nothing is encrypted from now on.
-    var writing: UInt16? { current?.number }
+    public var writing: UInt16? { current?.number }
 
     private var current: EncryptionKey? { content.withLock { $0.encrypts ? $0.keys.first : nil } }
 
     /// Returns the key that a seal names; nil if the keyring does not have it.
-    func key(of seal: Seal) -> EncryptionKey? {
+    public func key(of seal: Seal) -> EncryptionKey? {
         content.withLock { content in
             content.keys.first { $0.number == seal.key && $0.check == seal.check }
         }
@@ -50,25 +52,26 @@ public final class Keyring: Sendable {
     private func hasKey(number: UInt16) -> Bool { content.withLock { $0.keys.contains { $0.number == number } } }
 
     /// Returns the message that the key of a file is not among the present keys.
-    static func message(_ path: String, _ number: UInt16, _ keyring: Keyring?) -> String {
+    /// - Parameter source: the setting or option that names the keys.
+    public static func message(
+        _ path: String, _ number: UInt16, _ keyring: Keyring?, source: String = "store.encryption"
+    ) -> String {
         let key = "\(path) is encrypted with key \(number)"
-        guard let keyring else {
-            return key + ", and there is no key: add store.encryption to the settings; nothing was changed"
-        }
+        guard let keyring else { return "\(key), and there is no key: use \(source); nothing was changed" }
         let reason =
             keyring.hasKey(number: number)
-            ? "and key \(number) of store.encryption is another key" : "which is not among the keys of store.encryption"
+            ? "and key \(number) of \(source) is another key" : "which is not among the keys of \(source)"
         return "\(key), \(reason); nothing was changed"
     }
 
     /// Returns true if `keys` contain this keyring's key of a number, with the same bytes.
-    func isThere(_ number: UInt16, in keys: EncryptionKeys) -> Bool {
+    public func isThere(_ number: UInt16, in keys: EncryptionKeys) -> Bool {
         let known = content.withLock { $0.keys.first { $0.number == number } }
         return known.map(keys.all.contains) ?? false
     }
 
     /// Returns a seal for a new file; nil if it is not encrypted.
-    func newSeal() -> Seal? {
+    public func newSeal() -> Seal? {
         guard let key = current else { return nil }
         var salt: UInt64 = 0
         withUnsafeMutableBytes(of: &salt, random)
@@ -76,19 +79,16 @@ public final class Keyring: Sendable {
     }
 
     /// Returns true if a new file would be protected in the same way: under the same key, or not at all.
-    func isCurrent(_ seal: Seal?) -> Bool { seal?.key == current?.number && seal?.check == current?.check }
+    public func isCurrent(_ seal: Seal?) -> Bool { seal?.key == current?.number && seal?.check == current?.check }
 
     /// Writes a fresh nonce.
-    func writeNonce(to bytes: UnsafeMutableRawBufferPointer) { random(bytes) }
+    public func writeNonce(to bytes: UnsafeMutableRawBufferPointer) { random(bytes) }
 
     /// Random bytes of the kernel, combined with the clock: the clones of a virtual machine may have the same state of
     /// the kernel's generator (decision 114).
     private static func systemRandom(_ bytes: UnsafeMutableRawBufferPointer) {
-        var filled = 0
-        while filled < bytes.count {
-            let count = getrandom(bytes.baseAddress.map { $0 + filled }, bytes.count - filled, 0)
-            if count < 0, errno != EINTR { fatalError("the system has no random bytes: \(errno)") }
-            filled += max(0, count)
+        guard ccipher_random(bytes.baseAddress, bytes.count) == 0 else {
+            fatalError("the system has no random bytes: \(errno)")
         }
         var now = timespec()
         clock_gettime(CLOCK_REALTIME, &now)
