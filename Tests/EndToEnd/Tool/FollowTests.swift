@@ -3,127 +3,6 @@ import Testing
 
 /// `headgate send --follow`.
 @Suite struct FollowTests {
-    /// A growing file, and the process that follows the file.
-    private final class Trail {
-        let path: String
-        private let daemon: Daemon
-        private let collector: Collector
-        private var runs = 0
-        private(set) var follower: ChildProcess?
-
-        init(_ scene: Scene, _ daemon: Daemon, _ collector: Collector) {
-            path = scene.directory.path("trail.ndjson")
-            (self.daemon, self.collector) = (daemon, collector)
-        }
-
-        private var stateDirectory: String { path + ".states" }
-
-        /// The default path of the state file, in a directory that the follower creates.
-        var defaultState: String {
-            stateDirectory + "/" + path.dropFirst().replacingOccurrences(of: "/", with: "%2F")
-        }
-
-        /// The path of the state file, or nil for the default.
-        var state: String?
-
-        func follow(_ options: [String] = []) throws {
-            runs += 1
-            let index = state.map { ["--state", $0] } ?? []
-            let arguments = ["send", "--follow", path, "--socket", daemon.socketPath] + index + options
-            let output = path + ".run\(runs)"
-            follower = try ChildProcess(
-                BuiltProducts.path(of: "headgate"), arguments, environment: ["STATE_DIRECTORY": stateDirectory],
-                outputPath: output, errorPath: output)
-        }
-
-        /// Appends the first lines, starts the follower, and waits until the lines are stored.
-        func follow(from first: ClosedRange<Int>) async throws {
-            try append(first)
-            try follow()
-            try await expect(first)
-        }
-
-        func stop(_ signal: Int32) async throws -> Int32? {
-            follower?.signal(signal)
-            return try await follower?.exitCode()
-        }
-
-        func append(_ text: String) throws {
-            let descriptor = try SystemError.check(open(path, O_WRONLY | O_CREAT | O_APPEND, 0o600), "open")
-            try FileHandle(fileDescriptor: descriptor, closeOnDealloc: true).write(contentsOf: Data(text.utf8))
-        }
-
-        func append(_ numbers: ClosedRange<Int>) throws {
-            try append(numbers.map { #"{"event":"line","data":{"n":\#($0)}}"# + "\n" }.joined())
-        }
-
-        /// Checks that exactly these lines are stored, in order.
-        func expect(_ numbers: ClosedRange<Int>, at location: SourceLocation = #_sourceLocation) async throws {
-            #expect(try await stored(atLeast: numbers.count) == Array(numbers), sourceLocation: location)
-        }
-
-        /// Checks that exactly these lines are stored, in any order.
-        func expectAll(_ numbers: ClosedRange<Int>, at location: SourceLocation = #_sourceLocation) async throws {
-            #expect(try await stored(atLeast: numbers.count).sorted() == Array(numbers), sourceLocation: location)
-        }
-
-        /// Waits for stored lines and returns their numbers, in order of their sequence numbers. A line stored twice is
-        /// returned twice.
-        func stored(atLeast count: Int) async throws -> [Int] {
-            try await eventually("\(count) lines") {
-                var numbers: [Int: Int] = [:]
-                for event in collector.accepted.flatMap(\.events) {
-                    numbers[event["seq"].int ?? 0] = event["data"]["n"].int ?? 0
-                }
-                return numbers.count >= count ? numbers.sorted { $0.key < $1.key }.map(\.value) : nil
-            }
-        }
-
-        func rename(to suffix: String, from old: String = "") throws {
-            try FileManager.default.moveItem(atPath: path + old, toPath: path + suffix)
-        }
-
-        /// Returns the number of error lines that contain a text.
-        func problems(_ text: String) -> Int {
-            (follower?.errorOutput ?? "").split(separator: "\n").count { $0.contains(text) }
-        }
-
-        func makePipe() throws {
-            _ = try SystemError.check(mkfifo(path, 0o600), "mkfifo")
-        }
-
-        /// Starts a process that opens the pipe again for each line.
-        func writer(_ line: String, count: Int = 1, from start: Int = 0, _ scene: Scene) throws -> ChildProcess {
-            let count =
-                "n=\(start); while [ $n -lt \(start + count) ]; do printf '%s\\n' \(line) >\(path); n=$((n + 1)); done"
-            let output = path + ".writer"
-            return scene.keep(try ChildProcess("/bin/sh", ["-c", count], outputPath: output, errorPath: output))
-        }
-
-        func writer(_ numbers: ClosedRange<Int>, padding: String = "", _ scene: Scene) throws -> ChildProcess {
-            let line = #"'{"event":"line","data":{"n":'$n',"x":"\#(padding)"}}'"#
-            return try writer(line, count: numbers.count, from: numbers.lowerBound, scene)
-        }
-
-        var spool: String { defaultState + "-lines" }
-
-        /// The length of the spool file, or -1 if there is none.
-        var spoolLength: Int {
-            var status = stat()
-            return stat(spool, &status) == 0 ? Int(status.st_size) : -1
-        }
-    }
-
-    private func withTrail(_ body: (Trail, Daemon, Scene) async throws -> Void) async throws {
-        try await withScene { scene in
-            let collector = try scene.collector()
-            let daemon = try await scene.daemon(sendingTo: collector)
-            let trail = scene.keep(Trail(scene, daemon, collector))
-            try await body(trail, daemon, scene)
-            trail.follower?.discard()
-        }
-    }
-
     @Test(
         "Lines are tracked as they appear, invalid ones are reported and skipped, and after SIGTERM it continues at its position"
     )
@@ -482,9 +361,12 @@ import Testing
         }
     }
 
-    @Test("A named pipe is followed across changing writers, restarts of the follower and the daemon, and a new pipe")
-    func pipe() async throws {
+    @Test(
+        "C4: a named pipe is followed across changing writers, restarts of the follower and the daemon, and a new pipe",
+        arguments: [false, true])
+    func pipe(isEncrypted: Bool) async throws {
         try await withTrail { trail, daemon, scene in
+            if isEncrypted { trail.options = ["--key-file", try trail.keys(1)] }
             try trail.makePipe()
             try trail.follow()
             for start in [1, 11] {
@@ -508,9 +390,12 @@ import Testing
         }
     }
 
-    @Test("Repeated SIGKILLs of the follower of a pipe store each line once")
-    func pipeKilled() async throws {
+    @Test(
+        "C4: repeated SIGKILLs of the follower of a pipe lose no line; a plain spool repeats none",
+        arguments: [false, true])
+    func pipeKilled(isEncrypted: Bool) async throws {
         try await withTrail { trail, daemon, scene in
+            if isEncrypted { trail.options = ["--key-file", try trail.keys(1)] }
             try trail.makePipe()
             // Keeps the pipe open. Otherwise its content would be lost at a kill if no writer has it open, and writers
             // would get SIGPIPE.
@@ -531,7 +416,11 @@ import Testing
             }
             try trail.follow()
             for writer in writers { #expect(try await writer.exitCode() == 0) }
-            try await trail.expectAll(1...1_000)
+            if isEncrypted {
+                try await eventually("all lines") { Set(try await trail.stored(atLeast: 1_000)) == Set(1...1_000) }
+            } else {
+                try await trail.expectAll(1...1_000)
+            }
             #expect(try await trail.stop(SIGTERM) == 0)
         }
     }

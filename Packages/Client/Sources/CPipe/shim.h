@@ -18,6 +18,17 @@ static inline long cpipe_move(int pipe, int file, int64_t offset, size_t most) {
     return syscall(SYS_splice, pipe, NULL, file, &offset, most, 2u /* SPLICE_F_NONBLOCK */);
 }
 
+// Not imported by Swift: tee and F_SETPIPE_SZ are GNU extensions.
+
+/// Copies at most `most` bytes from a pipe to another pipe, without waiting for more. The bytes stay in the first pipe.
+/// Returns -1 and sets errno if nothing was copied.
+static inline long cpipe_copy(int pipe, int other, size_t most) {
+    return syscall(SYS_tee, pipe, other, most, 2u /* SPLICE_F_NONBLOCK */);
+}
+
+/// Sets the size of a pipe. The size does not change if the system does not allow it.
+static inline void cpipe_set_size(int pipe, int size) { (void)fcntl(pipe, 1031 /* F_SETPIPE_SZ */, size); }
+
 // Not imported by Swift: SEEK_DATA and SEEK_HOLE are GNU extensions.
 
 /// Returns the offset of the first data at or after an offset. Returns -1 if there is none or the file system does not

@@ -14,6 +14,11 @@ extension Command {
         "the file for the position (default: in $STATE_DIRECTORY, or $XDG_STATE_HOME/headgate/follow)"
     )
 
+    private static let keyFile = Option(
+        FollowKeys.option, value: "FILE", "encrypt the position and the lines of a pipe with the first key of a file")
+    private static let decrypt = Option(
+        "--decrypt", "use the keys to read only, and store the position and the lines of a pipe in plain")
+
     private static let logfmt = Option("--logfmt", "each line has pairs like level=info msg=\"signed up\"")
     private static let line = Option("--line", "each line is any text, which becomes the event's message")
     private static let event = Option(
@@ -25,7 +30,7 @@ extension Command {
     static let send = Command(
         name: "send", summary: "Track an event, or many events from standard input or a file.",
         operands: [Operand("EVENT", .optional), Operand("KEY=VALUE", .any)],
-        options: EventOptions.all + [stdin, follow, journal, state, logfmt, line, event, .json],
+        options: EventOptions.all + [stdin, follow, journal, state, keyFile, decrypt, logfmt, line, event, .json],
         notes: """
             A VALUE that is JSON (1.50, true, null, {…}, […], "text in quotes") is sent as JSON, any other VALUE as a string.
             The command prints the event's id once the daemon has stored the event. If no dispatcher accepts the event, it is
@@ -50,6 +55,8 @@ extension Command {
             the other files are still followed.
             The command keeps running when the writers of a named pipe close it. A file beside that of the position, with -lines
             at the end of its name, has the lines of the pipe until they are stored.
+            With --key-file this file and that of the position are encrypted. A key file has a key on each line: a number, and
+            64 hexadecimal digits. The first key encrypts, and all decrypt.
 
             With --journal the command tracks the entries of systemd's journal, from now on and then from its position on. It
             runs journalctl, so its user must be allowed to read the journal. Each entry is an event named log, with message,
@@ -64,6 +71,9 @@ extension Command {
                 command: "send")
         }
         let format = try lineFormat(arguments)
+        if !follows(arguments), let option = [keyFile, decrypt].first(where: arguments.has) {
+            throw UsageError(message: "send: \(option.name) needs --follow or --journal", command: "send")
+        }
         if arguments.has(journal) { return try followJournal(invocation, format) }
         if arguments.has(follow) { return try followFile(invocation, format) }
         if arguments.has(stdin) { return try sendLines(invocation, format) }
@@ -115,12 +125,22 @@ extension Command {
         guard !arguments.has(state) || FollowNames(names).isSingle else {
             throw UsageError(message: "send: --state needs a single file, without a pattern", command: "send")
         }
-        return try FollowRun(names, format, state: arguments.value(state), invocation).run()
+        return try FollowRun(names, format, try storage(invocation), invocation).run()
     }
 
     private static func followJournal(_ invocation: Invocation, _ format: LineFormat) throws -> ExitCode {
+        try JournalFollower(invocation.arguments.operands, format, try storage(invocation), invocation).run()
+    }
+
+    private static func storage(_ invocation: Invocation) throws -> FollowStorage {
         let arguments = invocation.arguments
-        return try JournalFollower(arguments.operands, format, state: arguments.value(state), invocation).run()
+        var storage = FollowStorage(path: arguments.value(state))
+        if let path = arguments.value(keyFile) {
+            storage.keyring = try FollowKeys.read(path, encrypts: !arguments.has(decrypt), invocation.terminal)
+        } else if arguments.has(decrypt) {
+            throw UsageError(message: "send: --decrypt needs --key-file", command: "send")
+        }
+        return storage
     }
 
     private static func sendLines(_ invocation: Invocation, _ format: LineFormat) throws -> ExitCode {

@@ -10,7 +10,7 @@ final class FollowRun {
     private let names: FollowNames
     private let format: LineFormat
     private let invocation: Invocation
-    private let state: String?
+    private let storage: FollowStorage
     private let loop: EventLoop
     private var followers: [String: Follower] = [:]
     /// The files that were followed until a fault. They are not followed again.
@@ -26,9 +26,9 @@ final class FollowRun {
 
     /// - Parameters:
     ///   - names: paths and patterns.
-    ///   - state: the path of the position's file, or nil for the usual one of each file.
-    init(_ names: [String], _ format: LineFormat, state: String?, _ invocation: Invocation) throws {
-        (self.names, self.format, self.state, self.invocation) = (FollowNames(names), format, state, invocation)
+    ///   - storage: where the positions are stored, and with which keys.
+    init(_ names: [String], _ format: LineFormat, _ storage: FollowStorage, _ invocation: Invocation) throws {
+        (self.names, self.format, self.storage, self.invocation) = (FollowNames(names), format, storage, invocation)
         loop = try EventLoop()
     }
 
@@ -45,7 +45,7 @@ final class FollowRun {
 
     private func follow(_ path: String) throws {
         guard followers[path] == nil, !failed.contains(path), !isStopping else { return }
-        let follower = try Follower(path, format, state: state, on: loop, invocation) { [self] in ended(path, $0) }
+        let follower = try Follower(path, format, storage, on: loop, invocation) { [self] in ended(path, $0) }
         followers[path] = follower
         follower.start()
     }

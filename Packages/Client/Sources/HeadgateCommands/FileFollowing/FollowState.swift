@@ -1,5 +1,6 @@
 import Glibc
 import HeadgateData
+import HeadgateEncryption
 import HeadgateTransport
 
 /// A position that is stored as an object.
@@ -13,11 +14,15 @@ protocol StoredPosition {
 /// it at a time.
 final class FollowState<Position: StoredPosition> {
     let path: String
+    private let keyring: Keyring?
+    /// True if the stored position is not protected as the keys say now.
+    private(set) var isOutdated = false
     /// The open file of the path. The process that has locked it owns the state.
     private var held: OwnedDescriptor?
 
-    init(path: String) {
-        self.path = path
+    /// - Parameter keyring: the keys with which the position is encrypted.
+    init(path: String, keyring: Keyring? = nil) {
+        (self.path, self.keyring) = (path, keyring)
     }
 
     deinit {
@@ -31,18 +36,28 @@ final class FollowState<Position: StoredPosition> {
     func load() throws(FollowFault) -> Position? {
         let held = if let held { held } else { try take() }
         self.held = held
-        var length = 0
-        let bytes = [UInt8](unsafeUninitializedCapacity: Self.longest) { buffer, count in
-            length = pread(held.number, buffer.baseAddress, buffer.count, 0)
-            count = max(0, length)
-        }
-        guard length >= 0 else { throw FollowFault("read", path) }
-        guard length > 0 else { return nil }
-        guard case .object(let kept)? = try? DataItem(parsing: bytes), let index = Position(kept) else {
+        let stored = try held.bytes(at: 0, upTo: Self.longest, of: path)
+        guard !stored.isEmpty else { return nil }
+        let text = try decrypt(stored)
+        guard case .object(let kept)? = try? DataItem(parsing: text), let index = Position(kept) else {
             throw FollowFault("\(path) holds no position of this kind; delete it to start without a position")
         }
         return index
     }
+
+    private func decrypt(_ stored: [UInt8]) throws(FollowFault) -> [UInt8] {
+        if let fault = SealedFile.missingKey(stored, at: path, under: keyring, source: FollowKeys.option) {
+            throw FollowFault(fault)
+        }
+        guard let text = SealedFile.content(stored, of: name, under: keyring) else {
+            throw FollowFault("\(path) is damaged; delete it to start without a position")
+        }
+        isOutdated = keyring.map { !SealedFile.isCurrent(stored, under: $0) } ?? false
+        return text
+    }
+
+    /// The name to which an encrypted position is bound.
+    private var name: String { path.split(separator: "/").last.map(String.init) ?? path }
 
     private func take() throws(FollowFault) -> OwnedDescriptor {
         let found = OwnedDescriptor(OwnFile.open(path))
@@ -69,7 +84,8 @@ final class FollowState<Position: StoredPosition> {
         let new = OwnedDescriptor(OwnFile.create(name))
         guard new.number >= 0 else { throw FollowFault("write", name) }
         try lock(new)
-        let text = Array((DataItem.object(index.kept).json + "\n").utf8)
+        let plain = Array((DataItem.object(index.kept).json + "\n").utf8)
+        let text = SealedFile.bytes(plain, as: self.name, under: keyring)
         var written = 0
         while written < text.count {
             let count = write(new.number, Array(text[written...]), text.count - written)
@@ -77,7 +93,7 @@ final class FollowState<Position: StoredPosition> {
             written += count
         }
         guard fsync(new.number) == 0, rename(name, path) == 0 else { throw FollowFault("write", name) }
-        held = new
+        (held, isOutdated) = (new, false)
         try syncFolder()
     }
 
@@ -108,5 +124,26 @@ final class OwnedDescriptor: Sendable {
     var identity: FollowerPosition.File? {
         var status = stat()
         return fstat(number, &status) == 0 ? FollowerPosition.File(status) : nil
+    }
+
+    /// Returns at most this many bytes of the file from an offset on.
+    /// - Parameter path: the path of the file, for the fault.
+    func bytes(at offset: Int, upTo most: Int, of path: String) throws(FollowFault) -> [UInt8] {
+        var failure: Int32 = 0
+        let bytes = [UInt8](unsafeUninitializedCapacity: most) { buffer, count in
+            count = pread(number, buffer.baseAddress, most, off_t(offset))
+            if count < 0 { (failure, count) = (errno, 0) }
+        }
+        guard failure == 0 else { throw FollowFault("read", path, failure) }
+        return bytes
+    }
+
+    /// Opens a pipe, whose ends no other program gets.
+    static func pipe() throws(FollowFault) -> (reading: OwnedDescriptor, writing: OwnedDescriptor) {
+        var ends: [Int32] = [-1, -1]
+        guard Glibc.pipe(&ends) == 0 else { throw FollowFault("open", "a pipe") }
+        // No other program has been started yet that could inherit them.
+        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+        return (OwnedDescriptor(ends[0]), OwnedDescriptor(ends[1]))
     }
 }

@@ -6,12 +6,14 @@ final class FollowedFile {
     let identity: FollowerPosition.File
     private let descriptor: Int32
     private let path: String
+    /// The spool that this file is; nil for any other file.
+    private let spool: PipeSpool?
     /// The first page of the file, or nil while it is not held.
     private var page: UnsafeMutableRawPointer?
 
     /// Opens a file. Returns nil if there is none. If the file may not be read, the thrown fault is a passing one,
     /// because the permissions may change soon.
-    init?(_ path: String) throws(FollowFault) {
+    init?(_ path: String, of spool: PipeSpool? = nil) throws(FollowFault) {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else {
             if errno == ENOENT { return nil }
@@ -19,7 +21,8 @@ final class FollowedFile {
         }
         var status = stat()
         fstat(descriptor, &status)
-        (self.descriptor, self.path, identity) = (descriptor, path, FollowerPosition.File(status))
+        (self.descriptor, self.path, self.spool) = (descriptor, path, spool)
+        identity = FollowerPosition.File(status)
         // Only a file that can be read again can be followed without loss.
         guard status.st_mode & S_IFMT == S_IFREG else {
             throw FollowFault("\(path) is neither a file nor a named pipe")
@@ -49,6 +52,7 @@ final class FollowedFile {
 
     /// Returns at most this many bytes from an offset on.
     func bytes(at offset: Int, upTo most: Int) throws(FollowFault) -> [UInt8] {
+        if let spool { return try spool.bytes(at: offset, upTo: most) }
         var failure: Int32 = 0
         let bytes = [UInt8](unsafeUninitializedCapacity: most) { buffer, count in
             let size = pread(descriptor, buffer.baseAddress, most, offset)
@@ -61,6 +65,9 @@ final class FollowedFile {
 
     /// The creation time of the file, in nanoseconds since 1970, or 0 if it is not known.
     var birth: Int { Int(cpipe_birth(descriptor)) }
+
+    /// True if the file is encrypted by this program. Then its size and its times say nothing of its lines.
+    var isEncrypted: Bool { spool?.isEncrypted == true }
 
     /// True if a later modification time means that the file was written to.
     var hasLocalTimes: Bool { cpipe_has_local_times(descriptor) == 1 }
@@ -87,7 +94,7 @@ final class FollowedFile {
     /// Returns the offset of the first data at or after an offset, past a hole, which would read as NUL bytes. Returns
     /// the same offset if that is not known.
     func nextData(from offset: Int) -> Int {
-        max(offset, Int(cpipe_seek_data(descriptor, Int64(offset))))
+        isEncrypted ? offset : max(offset, Int(cpipe_seek_data(descriptor, Int64(offset))))
     }
 
     /// Returns true if the file has only grown since a position was stored: the bytes before the position are the same.

@@ -17,6 +17,7 @@ final class Follower {
     private var spool: PipeSpool?
     private let terminal: Terminal
     private let state: FollowState<FollowerPosition>
+    private let storage: FollowStorage
     private let loop: EventLoop
     private let connection: ClientConnection
     private let format: LineFormat
@@ -60,14 +61,15 @@ final class Follower {
     private static let endTimeLimit = Duration.seconds(5)
 
     /// - Parameters:
-    ///   - state: the path of the position's file, or nil for the usual one.
+    ///   - storage: where the position is stored, and with which keys.
     ///   - whenEnded: called once, with the fault that ended the follower, or nil after a stop.
     init(
-        _ path: String, _ format: LineFormat, state: String?, on loop: EventLoop, _ invocation: Invocation,
+        _ path: String, _ format: LineFormat, _ storage: FollowStorage, on loop: EventLoop, _ invocation: Invocation,
         whenEnded: @escaping ((any Error)?) -> Void
     ) throws {
         (name, self.path, self.format, self.loop, self.whenEnded) = (path, path, format, loop, whenEnded)
-        self.state = FollowState(path: try state ?? FollowDirectory.defaultState(of: FollowDirectory.absolute(path)))
+        self.storage = storage
+        state = FollowState(path: try storage.path(of: FollowDirectory.absolute(path)), keyring: storage.keyring)
         terminal = invocation.terminal
         connection = invocation.connection(on: loop, reconnectingFor: nil)
     }
@@ -100,16 +102,18 @@ final class Follower {
     /// Continues in the file of the stored position, even if the file was renamed.
     private func resume() throws(FollowFault) {
         let kept = try state.load()
-        try openSpool()
+        let isKept = try openSpool(kept)
         let found = if let kept { try lastFollowed(kept) } else { nil as FollowedFile? }
         isResumed = true
-        guard let kept else { return }
+        guard let kept, isKept else { return }
         guard let found else {
             let what = "lines after byte \(kept.offset), and lines of files renamed since, were not sent"
             return terminal.printError("the followed file was deleted or compressed: \(what)")
         }
         (file, position, self.kept) = (found, kept, kept)
         news?.watchFile(found)
+        if state.isOutdated { try state.save(kept) }
+        try emptySpool()
     }
 
     /// Returns the file of a position, or nil if it is gone. Another file may have got its inode since. The creation
@@ -117,17 +121,31 @@ final class Follower {
     private func lastFollowed(_ kept: FollowerPosition) throws(FollowFault) -> FollowedFile? {
         let hasMoved = spool == nil && FollowedFile.identity(of: path) != kept.file
         let position = hasMoved ? try RotatedFiles(beside: path).path(of: kept.file) : path
-        guard let position, let found = try FollowedFile(position), found.identity == kept.file else { return nil }
+        guard let position, let found = try FollowedFile(position, of: spool), found.identity == kept.file else {
+            return nil
+        }
         guard kept.birth == 0 || kept.birth == found.birth else { return nil }
         guard hasMoved else { return found }
         return try found.isStill(kept) ? found : nil
     }
 
-    /// Follows the spool instead of the path if the path is a named pipe.
-    private func openSpool() throws(FollowFault) {
-        let other = state.path + "-lines"
-        guard spool == nil, PipeSpool.isNeeded(for: name, spool: other) else { return }
-        (spool, path) = (try PipeSpool(other, of: name, terminal), other)
+    /// Follows the spool instead of the path if the path is a named pipe. Removes the spool from before encryption was
+    /// switched on or off.
+    /// - Returns: false if the position was one in a removed spool.
+    @discardableResult private func openSpool(_ kept: FollowerPosition?) throws(FollowFault) -> Bool {
+        let names = SpoolNames(beside: state.path, storage, terminal)
+        guard spool == nil, PipeSpool.isNeeded(for: name, spools: [names.plain, names.encrypted]) else { return true }
+        let isOther = kept?.file == FollowedFile.identity(of: names.other)
+        try names.removeOther(at: kept)
+        spool = try PipeSpool(names.present, of: name, keyring: storage.encrypting, terminal)
+        path = names.present
+        return !isOther
+    }
+
+    /// Empties the spool if that is useful, and starts it again.
+    private func emptySpool() throws(FollowFault) {
+        guard let file, let position, try spool?.empty(doneWith: position.offset) == true else { return }
+        try begin(file, format: position.format)
     }
 
     /// Starts a new file, or the same one after a truncation. The prefix of its IDs is on the disk before an ID is
@@ -165,8 +183,8 @@ final class Follower {
         if !isResumed { try resume() }
         try keep()
         if file == nil {
-            try openSpool()
-            if let found = try FollowedFile(path) { try begin(found) }
+            try openSpool(kept)
+            if let found = try FollowedFile(path, of: spool) { try begin(found) }
         }
         guard let file else { return wait() }
         try notice(file)
@@ -207,7 +225,7 @@ final class Follower {
         _ file: FollowedFile, _ position: FollowerPosition, _ shape: FileMetadata
     ) throws(FollowFault) -> Bool {
         let trustsTimes = file.hasLocalTimes
-        if position.isReplaced(by: shape, trustsTimes: trustsTimes),
+        if !file.isEncrypted, position.isReplaced(by: shape, trustsTimes: trustsTimes),
             position.isReplaced(by: file.shapeBetweenWrites, trustsTimes: trustsTimes)
         {
             return true
@@ -333,9 +351,7 @@ final class Follower {
         do throws(FollowFault) {
             position?.note(done)
             try keep()
-            if let file, let position, try spool?.empty(doneWith: position.offset) == true {
-                try begin(file, format: position.format)
-            }
+            try emptySpool()
         } catch {
             return fail(error)
         }

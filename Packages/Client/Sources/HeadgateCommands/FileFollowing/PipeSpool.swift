@@ -1,13 +1,15 @@
-import CPipe
 import Glibc
+import HeadgateEncryption
 import HeadgateTransport
 
 /// Moves the data of a named pipe to the end of a file, its spool, which can be read again.
 ///
-/// The kernel moves the data, so that each byte is always in the pipe or in the spool. Neither a kill nor a full disk
-/// can lose a byte in between. The spool has a thread of its own and moves in bulk, so that writers seldom wait.
+/// Each byte is always in the pipe or in the spool. Neither a kill nor a full disk can lose a byte in between. The spool
+/// has a thread of its own and moves in bulk, so that writers seldom wait.
 final class PipeSpool: Sendable {
-    private let path: String
+    let path: String
+    /// True if offsets of the pipe's bytes are not offsets of the file.
+    let isEncrypted: Bool
     private let source: Guarded<PipeSource>
 
     /// The length from which a spool is emptied.
@@ -25,22 +27,25 @@ final class PipeSpool: Sendable {
         return getrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit) == 0 ? limit.rlim_cur : .max
     }
 
-    /// Returns true if the path is a named pipe, or if it is missing and a pipe had this spool.
-    static func isNeeded(for path: String, spool: String) -> Bool {
+    /// Returns true if the path is a named pipe, or if it is missing and a pipe had one of these spools.
+    static func isNeeded(for path: String, spools: [String]) -> Bool {
         var status = stat()
-        guard stat(path, &status) == 0 else { return errno == ENOENT && FollowedFile.identity(of: spool) != nil }
+        guard stat(path, &status) == 0 else {
+            return errno == ENOENT && spools.contains { FollowedFile.identity(of: $0) != nil }
+        }
         return status.st_mode & S_IFMT == S_IFIFO
     }
 
     /// Opens or creates the spool. The caller must own the state that the spool belongs to. The pipe is not read before
     /// ``read()``.
-    init(_ path: String, of pipe: String, longest: Int? = nil, _ terminal: Terminal) throws(FollowFault) {
+    /// - Parameter keyring: the keys of an encrypted spool.
+    init(
+        _ path: String, of pipe: String, longest: Int? = nil, keyring: Keyring? = nil, _ terminal: Terminal
+    ) throws(FollowFault) {
         let longest = longest ?? PipeSpool.longest(fileSize: PipeSpool.fileSize)
-        let descriptor = OwnedDescriptor(OwnFile.open(path))
-        guard descriptor.number >= 0 else { throw FollowFault("open", path) }
-        var first = PipeSource(path: pipe, spoolPath: path, spool: descriptor, longest: longest)
+        var first = PipeSource(path: pipe, spool: try SpoolNames.open(path, keyring, terminal), longest: longest)
         if let fault = first.open() { throw fault }
-        (self.path, source) = (path, Guarded(first))
+        (self.path, isEncrypted, source) = (path, keyring != nil, Guarded(first))
         do throws(TransportError) {
             let thread = try EventLoop.onNewThread(named: "headgate-pipe")
             thread.submit { [source] in PipeSpool.move(source, terminal) }
@@ -54,6 +59,14 @@ final class PipeSpool: Sendable {
         stop()
     }
 
+    /// Returns at most this many bytes of the spool, from an offset on.
+    func bytes(at offset: Int, upTo most: Int) throws(FollowFault) -> [UInt8] {
+        let read = source.withLock { source in
+            Result { () throws(FollowFault) in try source.spool.bytes(at: offset, upTo: most) }
+        }
+        return try read.get()
+    }
+
     /// Starts to read the pipe, unless that was done before.
     func read() {
         source.withLock { if $0.phase == .waiting { $0.phase = .reading } }
@@ -64,23 +77,24 @@ final class PipeSpool: Sendable {
         source.withLock { $0.phase = .stopped }
     }
 
-    var isEmpty: Bool { source.withLock { $0.length == 0 } }
+    var isEmpty: Bool { source.withLock { $0.spool.length == 0 } }
 
     /// Syncs the spool. Before that, IDs of its lines must not be used: lines that a power failure loses would leave
     /// their offsets, and so their IDs, to other lines. A failed sync is not repeated, because the kernel may then
     /// report success for data that it has dropped.
     func sync() throws(FollowFault) {
-        let isSynced = source.withLock { fdatasync($0.spool.number) == 0 }
+        let isSynced = source.withLock { $0.spool.sync() }
         guard isSynced else { throw FollowFault("write", path, passing: []) }
     }
 
-    /// Empties a long spool if all its lines are settled and it still has this length. It is empty on the disk before a
-    /// position says so. After a kill in between, the spool is shorter than its position and is started again.
+    /// Empties a long spool if all its lines are settled and it still has this length. Also a short one is emptied if it is
+    /// not encrypted with the present key. It is empty on the disk before a position says so. After a kill in between, the spool is shorter than its position and is started again.
     /// - Returns: true if the spool was emptied.
     func empty(doneWith length: Int, shortest: Int = PipeSpool.shortest) throws(FollowFault) -> Bool {
         let code: Int32? = source.withLock { source in
-            guard length >= min(shortest, source.longest), source.length == length else { return nil }
-            return ftruncate(source.spool.number, 0) == 0 && fsync(source.spool.number) == 0 ? 0 : errno
+            let isLong = source.spool.size >= min(shortest, source.longest)
+            guard isLong || source.spool.isOutdated, source.spool.length == length else { return nil }
+            return source.spool.empty() ? 0 : errno
         }
         guard let code else { return false }
         guard code == 0 else { throw FollowFault("empty", path, code, passing: []) }
@@ -93,7 +107,7 @@ final class PipeSpool: Sendable {
     private static func move(_ source: Guarded<PipeSource>, _ terminal: Terminal) {
         var throttle = MessageThrottle()
         while true {
-            source.wait { $0.phase == .stopped || $0.phase == .reading && $0.room > 0 }
+            source.wait { $0.phase == .stopped || $0.phase == .reading && $0.hasRoom }
             guard let pipe = source.withLock({ $0.phase == .stopped ? nil : $0.pipe?.number ?? -1 }) else { return }
             // `poll` ignores the negative descriptor of a missing pipe.
             var state = pollfd(fd: pipe, events: Int16(POLLIN), revents: 0)
@@ -123,38 +137,31 @@ private struct PipeSource: Sendable {
     }
 
     let path: String
-    let spoolPath: String
-    let spool: OwnedDescriptor
+    var spool: any SpoolFile
     let longest: Int
     /// The open pipe, or nil while there is none.
     private(set) var pipe: OwnedDescriptor?
     private var identity: FollowerPosition.File?
     var phase = Phase.waiting
 
-    init(path: String, spoolPath: String, spool: OwnedDescriptor, longest: Int) {
-        (self.path, self.spoolPath, self.spool, self.longest) = (path, spoolPath, spool, longest)
+    init(path: String, spool: any SpoolFile, longest: Int) {
+        (self.path, self.spool, self.longest) = (path, spool, longest)
     }
 
-    var length: Int { Int(lseek(spool.number, 0, SEEK_END)) }
+    /// A full spool takes only the rest of a line, because only complete lines are settled.
+    private var isFull: Bool { spool.size >= longest }
 
-    /// The number of bytes that may be moved now. A full spool takes the rest of a line, because only complete lines
-    /// are settled.
-    var room: Int {
-        guard length >= longest else { return min(Self.mostOfPipe, longest) }
-        var last: UInt8 = 0
-        pread(spool.number, &last, 1, length - 1)
-        return last == UInt8(ascii: "\n") ? 0 : 1
-    }
+    /// True if data may be moved now.
+    var hasRoom: Bool { !isFull || spool.lastByte != UInt8(ascii: "\n") }
 
     /// The most bytes to move at once: more than a pipe usually holds, so that a single write is moved in one piece.
     private static let mostOfPipe = 1 << 20
 
     /// Moves the available data.
     /// - Returns: the fault, or nil.
-    func move() -> FollowFault? {
+    mutating func move() -> FollowFault? {
         guard phase == .reading, let pipe else { return nil }
-        let isMoved = cpipe_move(pipe.number, spool.number, Int64(length), room) >= 0
-        return isMoved || errno == EAGAIN || errno == EINTR ? nil : FollowFault("write", spoolPath)
+        return spool.take(min(Self.mostOfPipe, longest), isRest: isFull, from: pipe.number)
     }
 
     /// Opens the pipe that has the name now. It is opened for reading and writing, so that it does not end with its

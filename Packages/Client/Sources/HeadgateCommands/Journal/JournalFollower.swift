@@ -35,23 +35,15 @@ final class JournalFollower {
 
     /// - Parameters:
     ///   - matches: the matches of `journalctl`, like `_SYSTEMD_UNIT=nginx.service`.
-    ///   - state: the path of the position's file, or nil for the usual one.
-    init(_ matches: [String], _ format: LineFormat, state: String?, _ invocation: Invocation) throws {
+    ///   - storage: where the position is stored, and with which keys.
+    init(_ matches: [String], _ format: LineFormat, _ storage: FollowStorage, _ invocation: Invocation) throws {
         self.matches = matches
         terminal = invocation.terminal
         let name = (["journal"] + matches).joined(separator: " ")
-        self.state = FollowState(path: try state ?? FollowDirectory.defaultState(of: name))
+        state = FollowState(path: try storage.path(of: name), keyring: storage.keyring)
         loop = try EventLoop()
-        (reading, writing) = try JournalFollower.pipe()
+        (reading, writing) = try OwnedDescriptor.pipe()
         sender = try LineSender(format, of: reading.number, on: loop, timeLimit: nil, invocation)
-    }
-
-    private static func pipe() throws(FollowFault) -> (reading: OwnedDescriptor, writing: OwnedDescriptor) {
-        var ends: [Int32] = [-1, -1]
-        guard Glibc.pipe(&ends) == 0 else { throw FollowFault("open", "a pipe") }
-        // No other program has been started yet that could inherit them.
-        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
-        return (OwnedDescriptor(ends[0]), OwnedDescriptor(ends[1]))
     }
 
     /// Runs until it is stopped, or `journalctl` ends.
@@ -81,7 +73,10 @@ final class JournalFollower {
     /// also if this run ends before the first entry.
     private func startPosition() throws -> JournalPosition {
         kept = try state.load()
-        if let kept { return kept }
+        if let kept {
+            if state.isOutdated { try state.save(kept) }
+            return kept
+        }
         let start = JournalPosition.time(loop.wallNow)
         try state.save(start)
         kept = start

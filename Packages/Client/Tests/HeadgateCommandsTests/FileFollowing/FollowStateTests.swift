@@ -1,4 +1,5 @@
 import Foundation
+import HeadgateEncryption
 import HeadgateWire
 import Testing
 
@@ -57,6 +58,33 @@ import Testing
         try Data("something".utf8).write(to: URL(filePath: stage.path))
         #expect(throws: FollowFault.self) { try FollowState<FollowerPosition>(path: stage.path).load() }
         #expect(FileManager.default.contents(atPath: stage.path) == Data("something".utf8))
+    }
+
+    @Test("C4: an encrypted position is read with its key and its name alone, and is outdated under an older key")
+    func encrypted() throws {
+        func keyring(_ numbers: Int..., encrypts: Bool = true) throws -> Keyring {
+            let lines = numbers.map { "\($0) " + String(repeating: "0\($0)", count: 32) + "\n" }
+            return Keyring(try EncryptionKeys(lines.joined()), encrypts: encrypts)
+        }
+        let stage = try Stage()
+        func state(_ keyring: Keyring?) -> FollowState<FollowerPosition> {
+            FollowState(path: stage.path, keyring: keyring)
+        }
+        try state(nil).save(position)
+        for (keyring, isOutdated) in [
+            (try keyring(1), true), (try keyring(1), false), (try keyring(2, 1), true), (try keyring(2), false),
+            (try keyring(2, encrypts: false), true), (nil, false),
+        ] {
+            let state = state(keyring)
+            #expect(try state.load() == position && state.isOutdated == isOutdated)
+            try state.save(position)
+            #expect(!state.isOutdated)
+        }
+        try state(try keyring(1)).save(position)
+        for keyring in [nil, try keyring(2)] { #expect(throws: FollowFault.self) { try state(keyring).load() } }
+        try FileManager.default.moveItem(atPath: stage.path, toPath: stage.folder + "/other")
+        let moved = FollowState<FollowerPosition>(path: stage.folder + "/other", keyring: try keyring(1))
+        #expect(throws: FollowFault.self) { try moved.load() }
     }
 }
 

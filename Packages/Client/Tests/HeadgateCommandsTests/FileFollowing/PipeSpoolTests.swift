@@ -142,10 +142,10 @@ import Testing
     @Test("A pipe is followed with a spool, and so is a missing one that had a spool")
     func needed() throws {
         let stage = try Stage()
-        #expect(PipeSpool.isNeeded(for: stage.pipe, spool: stage.spool))
-        #expect(!PipeSpool.isNeeded(for: stage.folder + "/none", spool: stage.spool))
+        #expect(PipeSpool.isNeeded(for: stage.pipe, spools: [stage.spool]))
+        #expect(!PipeSpool.isNeeded(for: stage.folder + "/none", spools: [stage.spool]))
         _ = try stage.open()
-        #expect(PipeSpool.isNeeded(for: stage.folder + "/none", spool: stage.spool))
-        #expect(!PipeSpool.isNeeded(for: stage.spool, spool: stage.spool))
+        #expect(PipeSpool.isNeeded(for: stage.folder + "/none", spools: [stage.spool]))
+        #expect(!PipeSpool.isNeeded(for: stage.spool, spools: [stage.spool]))
     }
 }
