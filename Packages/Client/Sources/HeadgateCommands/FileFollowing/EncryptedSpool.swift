@@ -72,7 +72,8 @@ struct EncryptedSpool: SpoolFile {
         let length = beginning.withUnsafeBytes { Int(LittleEndian.load($0, at: 0, as: UInt32.self)) }
         let record = Record(start: self.length, offset: size + Self.lengthSize, size: length)
         let seal = Array(beginning[Self.lengthSize...])
-        guard length > SealedFile.overhead, record.offset + length <= end, SealedFile.isSealed(seal) else { return nil }
+        let lengths = SealedFile.overhead + 1...SealedFile.overhead + Self.longest
+        guard lengths.contains(length), record.offset + length <= end, SealedFile.isSealed(seal) else { return nil }
         if let fault = SealedFile.missingKey(seal, at: path, under: keyring, source: FollowKeys.option) {
             throw FollowFault(fault)
         }
@@ -85,11 +86,12 @@ struct EncryptedSpool: SpoolFile {
     /// Returns at most this many bytes from an offset on. Damaged records are read as line feeds, so that the lines
     /// before and after them are whole, and are reported once.
     mutating func bytes(at offset: Int, upTo most: Int) throws(FollowFault) -> [UInt8] {
-        let first = BinarySearch.first(in: records.indices) { records[$0].end > offset }
+        var index = BinarySearch.first(in: records.indices) { records[$0].end > offset }
         var bytes: [UInt8] = []
-        for record in records[first...] where bytes.count < most {
-            let content = try content(of: record)
-            bytes += content.dropFirst(max(0, offset - record.start)).prefix(most - bytes.count)
+        while bytes.count < most, index < records.count {
+            let content = try content(of: records[index])
+            bytes += content.dropFirst(max(0, offset - records[index].start)).prefix(most - bytes.count)
+            index += 1
         }
         return bytes
     }

@@ -114,14 +114,19 @@ import Testing
         var spool = try stage.open()
         for line in ["one\n", "two\n", "six\n"] { stage.move(line, to: &spool) }
         let (file, size) = (stage.file, spool.size / 3)
-        for index in size + 4..<2 * size {
+        for index in size..<2 * size {
             var changed = file
             changed[index] ^= 0x80
             stage.file = changed
-            // A record whose beginning is damaged has no known end.
-            guard var found = try? stage.open() else { continue }
-            let text = try text(of: &found)
-            #expect(text == "one\n\n\n\n\nsix\n" || text == "one\n", "byte \(index)")
+            // The name of a key may be that of a key which is missing.
+            guard !(size + 14..<size + 20).contains(index) else {
+                #expect(throws: FollowFault.self) { try stage.open() }
+                continue
+            }
+            var found = try stage.open()
+            // A record without a sound beginning has no known end.
+            let isEndKnown = index >= size + 14
+            #expect(try text(of: &found) == (isEndKnown ? "one\n\n\n\n\nsix\n" : "one\n"), "byte \(index)")
         }
         stage.file = Array(file[..<size]) + file[(2 * size)...] + file[size..<2 * size]
         var moved = try stage.open()
