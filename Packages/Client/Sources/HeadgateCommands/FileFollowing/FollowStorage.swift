@@ -1,7 +1,7 @@
 import Glibc
 import HeadgateEncryption
 
-/// Where the positions of a follower are stored, and with which keys they and the spools are encrypted (Behaviour C4).
+/// The place of a follower's positions, and the keys that encrypt them and the spools (Behaviour C4).
 struct FollowStorage {
     /// The path of the position's file, or nil for the usual one of each file.
     var path: String?

@@ -23,7 +23,7 @@ import Testing
 
         deinit { try? FileManager.default.removeItem(atPath: folder) }
 
-        /// What was printed so far.
+        /// The text that was printed so far.
         var errors: String { printed.withLock { $0 } }
 
         static func keyring(_ numbers: Int...) throws -> Keyring {
