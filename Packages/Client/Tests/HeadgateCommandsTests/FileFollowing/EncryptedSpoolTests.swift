@@ -1,5 +1,6 @@
 import Foundation
 import HeadgateEncryption
+import HeadgateSeeds
 import HeadgateTransport
 import Testing
 
@@ -160,5 +161,57 @@ import Testing
         stage.move("three\n", to: &spool)
         spool = try stage.open(try Stage.keyring(2))
         #expect(try text(of: &spool) == "three\n" && !spool.isOutdated)
+    }
+
+    @Test("C4: over random histories, bytes are in the pipe or in the spool, in order", arguments: Seeds.first(50))
+    func histories(seed: Seed) throws {
+        var random = SeededRandom(seed: seed)
+        let stage = try Stage()
+        /// The number of the key that encrypts.
+        var key = 1
+        var spool = try stage.open()
+        /// The bytes of the spool by record, and the bytes of the pipe.
+        var (records, waiting) = ([String](), "")
+        var next = 0
+        for _ in 0..<60 {
+            switch Int.random(in: 0..<8, using: &random) {
+            case 0, 1, 2:
+                next += 1
+                let characters = (0..<Int.random(in: 1...40, using: &random)).map { _ in
+                    random.oneIn(9) ? "\n" : "\(next % 10)"
+                }
+                stage.write(characters.joined())
+                waiting += characters.joined()
+            case 3, 4, 5:
+                let (most, isRest) = (Int.random(in: 1...60, using: &random), random.oneIn(4))
+                let fault = spool.take(most, isRest: isRest, from: stage.pipe.reading.number)
+                #expect(fault == nil)
+                let line = waiting.firstIndex(of: "\n").map { waiting.distance(from: waiting.startIndex, to: $0) + 1 }
+                let taken = waiting.prefix(isRest ? line ?? waiting.count : most)
+                if !taken.isEmpty { records.append(String(taken)) }
+                waiting.removeFirst(taken.count)
+            case 6:
+                // A power failure or a kill while the last record was written.
+                if random.oneIn(2), let last = records.last {
+                    let length = last.utf8.count + SealedFile.overhead + 4
+                    stage.file = Array(stage.file.dropLast(Int.random(in: 1...length, using: &random)))
+                    records.removeLast()
+                }
+                if random.oneIn(3) { key = key % 3 + 1 }
+                spool = try stage.open(try Stage.keyring(key, key % 3 + 1, (key + 1) % 3 + 1))
+            default:
+                guard random.oneIn(3) else { continue }
+                let isEmptied = spool.empty()
+                #expect(isEmptied)
+                records = []
+            }
+            let whole = records.joined()
+            #expect(spool.length == whole.utf8.count)
+            #expect(spool.lastByte == whole.utf8.last)
+            let offset = Int.random(in: 0...whole.utf8.count, using: &random)
+            let most = Int.random(in: 1...100, using: &random)
+            #expect(try text(of: &spool, from: offset, upTo: most) == String(whole.dropFirst(offset).prefix(most)))
+        }
+        #expect(stage.rest() == waiting)
     }
 }
