@@ -148,8 +148,15 @@ import Testing
 
     @Test("C4: a bad key file is refused with its line, and a readable one is reported")
     func keyFile() async throws {
-        try await withTrail { trail, _, _ in
+        try await withTrail { trail, daemon, _ in
             let keys = try trail.keys(1)
+            for (options, message) in [
+                (["--follow", trail.path, "--decrypt"], "--decrypt needs --key-file"),
+                (["--stdin", "--key-file", keys], "--key-file needs --follow or --journal"),
+            ] {
+                let run = try await CommandLineTool.run(["send"] + options, in: daemon.folder)
+                #expect(run.exitCode == 2 && run.errorOutput.contains(message))
+            }
             trail.options = ["--key-file", keys]
             try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: keys)
             try await trail.follow(from: 1...2)
