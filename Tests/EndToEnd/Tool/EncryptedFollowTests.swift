@@ -27,6 +27,9 @@ import Testing
         try await withTrail { trail, daemon, scene in
             trail.options = ["--key-file", try trail.keys(1)]
             try trail.makePipe()
+            // A pipe that no process has open loses its content.
+            let held = try SystemError.check(open(trail.path, O_RDWR | O_CLOEXEC), "open")
+            defer { close(held) }
             try trail.follow()
             #expect(try await trail.writer(1...2, padding: Self.secret, scene).exitCode() == 0)
             try await trail.expect(1...2)
