@@ -87,8 +87,9 @@ final class PipeSpool: Sendable {
         guard isSynced else { throw FollowFault("write", path, passing: []) }
     }
 
-    /// Empties a long spool if all its lines are settled and it still has this length. Also a short one is emptied if it is
-    /// not encrypted with the present key. It is empty on the disk before a position says so. After a kill in between, the spool is shorter than its position and is started again.
+    /// Empties a long spool if all its lines are settled and it still has this length. Also a short one is emptied if it
+    /// is not encrypted with the present key. It is empty on the disk before a position says so. After a kill in between,
+    /// the spool is shorter than its position and is started again.
     /// - Returns: true if the spool was emptied.
     func empty(doneWith length: Int, shortest: Int = PipeSpool.shortest) throws(FollowFault) -> Bool {
         let code: Int32? = source.withLock { source in
