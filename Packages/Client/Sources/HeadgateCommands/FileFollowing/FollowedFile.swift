@@ -4,7 +4,8 @@ import Glibc
 /// An open file that other programs write. It remains the same file when it is renamed.
 final class FollowedFile {
     let identity: FollowerPosition.File
-    private let descriptor: Int32
+    private let file: OwnedDescriptor
+    private var descriptor: Int32 { file.number }
     private let path: String
     /// The spool that this file is; nil for any other file.
     private let spool: PipeSpool?
@@ -14,14 +15,14 @@ final class FollowedFile {
     /// Opens a file. Returns nil if there is none. If the file may not be read, the thrown fault is a passing one,
     /// because the permissions may change soon.
     init?(_ path: String, of spool: PipeSpool? = nil) throws(FollowFault) {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-        guard descriptor >= 0 else {
+        let file = OwnedDescriptor(open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK))
+        guard file.number >= 0 else {
             if errno == ENOENT { return nil }
             throw FollowFault("open", path, passing: FollowFault.shortages.union([EACCES]))
         }
         var status = stat()
-        fstat(descriptor, &status)
-        (self.descriptor, self.path, self.spool) = (descriptor, path, spool)
+        fstat(file.number, &status)
+        (self.file, self.path, self.spool) = (file, path, spool)
         identity = FollowerPosition.File(status)
         // Only a file that can be read again can be followed without loss.
         guard status.st_mode & S_IFMT == S_IFREG else {
@@ -30,7 +31,6 @@ final class FollowedFile {
     }
 
     deinit {
-        close(descriptor)
         if let page { cpipe_release_page(page) }
     }
 
@@ -53,14 +53,7 @@ final class FollowedFile {
     /// Returns at most this many bytes from an offset on.
     func bytes(at offset: Int, upTo most: Int) throws(FollowFault) -> [UInt8] {
         if let spool { return try spool.bytes(at: offset, upTo: most) }
-        var failure: Int32 = 0
-        let bytes = [UInt8](unsafeUninitializedCapacity: most) { buffer, count in
-            let size = pread(descriptor, buffer.baseAddress, most, offset)
-            failure = size < 0 ? errno : 0
-            count = max(0, size)
-        }
-        guard failure == 0 else { throw FollowFault("read", path, failure) }
-        return bytes
+        return try file.bytes(at: offset, upTo: most, of: path)
     }
 
     /// The creation time of the file, in nanoseconds since 1970, or 0 if it is not known.
