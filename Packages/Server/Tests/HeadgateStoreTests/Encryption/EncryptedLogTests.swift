@@ -193,9 +193,9 @@ import Testing
         try withExtendedLifetime(scene.options.open().engine) { engine in
             for _ in 0..<steps where engine.isRekeying { _ = engine.turn([]) { _ in } }
             // After this failure, the next step of the rewriting may have to repair the log.
-            disk.failsToSyncOnce = true
+            disk.syncsUntilFault = 0
             _ = engine.turn([.append(Groups.of(301...303, size: 100))]) { _ in }
-            disk.failsToSyncOnce = false
+            disk.syncsUntilFault = nil
             while engine.hasBackgroundWork { _ = engine.turn([]) { _ in } }
             engine.finish()
         }

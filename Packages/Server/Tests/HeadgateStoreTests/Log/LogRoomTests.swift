@@ -204,6 +204,35 @@ struct LogRoomTests {
         #expect(engine.lastAppended == last && !FileManager.default.fileExists(atPath: path))
     }
 
+    @Test(
+        "Q8, P1: on a full disk a start does not continue in a segment that a running daemon began and could not sync")
+    func unfinishedSegment() throws {
+        let disk = FaultyDisk()
+        (scene.options.disk, scene.options.segmentSize, scene.options.leastSegmentSize) = (
+            disk, Self.segment, Self.segment
+        )
+        (scene.options.durability, disk.room) = (.full, 2 * Self.segment + 100)
+        var engine: LogEngine? = try scene.options.open().engine
+        func append(_ number: SequenceNumber, newRoutes: [RouteNumber: [DispatcherNumber]] = [:]) -> Bool {
+            let result = engine?.commit([.append(Groups.of(number...number, newRoutes: newRoutes))])
+            return if case .success? = result { true } else { false }
+        }
+        _ = engine?.commit([.write([.dispatcher(.at(0))])])
+        #expect(append(1, newRoutes: [1: [1]]))
+        disk.syncsUntilFault = 0
+        #expect(!append(2))
+        // The log begins its next segment, and the last of the three syncs fails.
+        disk.syncsUntilFault = 2
+        #expect(!append(2))
+        // Without room for a third file, the log continues in the first segment.
+        disk.failsToRemove = true
+        #expect(append(2))
+        #expect(engine?.log.active.segment.number == 1)
+        engine = nil
+        try scene.open()
+        #expect(try scene.numbers() == [1, 2])
+    }
+
     @Test("Q8: files of starts that were interrupted before there was a log are removed")
     func interruptedCreation() throws {
         (scene.options.segmentSize, scene.options.disk) = (Self.segment, FaultyDisk())

@@ -13,8 +13,8 @@ final class FaultyDisk: Disk, @unchecked Sendable {
     fileprivate(set) var leftCache: [String] = []
     /// True if syncs fail.
     var failsToSync = false
-    /// True if the next sync fails.
-    var failsToSyncOnce = false
+    /// The number of syncs that succeed before one fails; nil if none fails.
+    var syncsUntilFault: Int?
     /// True if removing a file fails.
     var failsToRemove = false
     /// The paths of the removed files, in order.
@@ -47,10 +47,11 @@ final class FaultyDisk: Disk, @unchecked Sendable {
     }
 
     fileprivate func synced() throws(DiskFault) {
-        if failsToSync || failsToSyncOnce {
-            failsToSyncOnce = false
+        guard !failsToSync, syncsUntilFault != 0 else {
+            syncsUntilFault = nil
             throw DiskFault(code: 5)
         }
+        syncsUntilFault? -= 1
         onSync()
     }
 
