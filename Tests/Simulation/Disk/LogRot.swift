@@ -64,8 +64,7 @@ extension LogGroup.Pieces {
 
     /// True if the group contains only events, and nothing that other groups depend on.
     fileprivate var isAlone: Bool {
-        guard let extras = try? extras.read({ (reader) throws(LogReader.Unsound) in try LogExtras(&reader) })
-        else { return false }
+        guard let extras: LogExtras = try? extras.read() else { return false }
         return extras.newRoutes.isEmpty && extras.initialState.dispatchers.isEmpty && extras.initialState.kept.isEmpty
             && extras.requeued.isEmpty
     }

@@ -12,16 +12,22 @@ struct StoreFormatTests {
             [7: Tally(events: 1, bytes: 1), .max: Tally(events: 0, bytes: 1 << 33)],
         ] as [RouteTallies])
     func tallies(_ tallies: RouteTallies) {
-        let decoded = TallyBlob.encode(tallies).withUnsafeBytes { TallyBlob.decode($0) }
-        #expect(decoded == tallies)
+        var writer = LogWriter()
+        writer.put(tallies)
+        #expect(read(writer.bytes) == tallies)
     }
 
     @Test("Q8: tallies with an impossible length or number are refused", arguments: [1, 19, 21])
     func impossibleTallies(_ length: Int) {
-        let short = [UInt8](repeating: 0, count: length)
-        #expect(short.withUnsafeBytes { TallyBlob.decode($0) } == nil)
-        let huge = [UInt8](repeating: 0xff, count: 20)
-        #expect(huge.withUnsafeBytes { TallyBlob.decode($0) } == nil)
+        #expect(read([UInt8(length), 0, 0, 0] + [UInt8](repeating: 0, count: length)) == nil)
+        #expect(read([20, 0, 0, 0] + [UInt8](repeating: 0xff, count: 20)) == nil)
+    }
+
+    private func read(_ bytes: [UInt8]) -> RouteTallies? {
+        bytes.withUnsafeBytes { bytes in
+            var reader = LogReader(bytes)
+            return try? reader.take()
+        }
     }
 
     @Test(

@@ -19,6 +19,9 @@ import Testing
             .filter { $0.hasSuffix(".swift") }.map { ($0 as NSString).lastPathComponent }
         let missing = names.filter { !page.contains("\($0)`") }
         #expect(missing.isEmpty && !names.isEmpty, "\(missing)")
+        let rows = page.split(separator: "\n").filter { $0.hasPrefix("| `") }
+        let named = rows.flatMap { $0.matches(of: /([A-Za-z]+\.swift)`/).map { String($0.output.1) } }
+        #expect(Set(named).isSubset(of: names), "\(Set(named).subtracting(names))")
     }
 
     @Test("Docs/Store.md has a row for each recovery case, in their order")

@@ -86,7 +86,7 @@ final class ActiveSegment {
             pendingWeight += LogIndex.weight(of: group.tallies.count)
             return encode(.group) { LogGroup.write(group, packedFrom: leastPacked, to: &$0) }
         case .changes(let changes):
-            return encode(.changes) { $0.put(all: changes) { $1.write(to: &$0) } }
+            return encode(.changes) { $0.put(changes) }
         }
     }
 

@@ -1,51 +1,54 @@
 import HeadgateCore
 import HeadgateData
 
-/// The encoding of the number of events of each route: for each route its number (4 bytes), its events (8) and their
-/// bytes (8), little-endian.
-enum TallyBlob {
-    fileprivate static let entrySize = 20
+/// The number of bytes, and for each route its number (4 bytes), its events (8) and their bytes (8), in the order of the
+/// routes.
+extension RouteTallies: LogCodable {
+    private static let entrySize = 20
 
-    static func encode(_ tallies: RouteTallies) -> [UInt8] {
-        var writer = LogWriter()
-        writer.put(tallies)
-        return writer.bytes
-    }
-
-    /// Returns the bytes of a number of routes.
-    static func size(of routes: Int) -> Int { routes * entrySize }
-
-    /// Decodes the bytes; nil if they cannot be of ``encode(_:)``.
-    static func decode(_ bytes: UnsafeRawBufferPointer) -> RouteTallies? {
-        guard bytes.count.isMultiple(of: entrySize) else { return nil }
-        var tallies = RouteTallies()
-        for offset in stride(from: 0, to: bytes.count, by: entrySize) {
-            let events = LittleEndian.load(bytes, at: offset + 4, as: Int64.self)
-            let size = LittleEndian.load(bytes, at: offset + 12, as: Int64.self)
-            // A group cannot have more. The sum of larger numbers could overflow.
-            guard 0...Int64(Int32.max) ~= events, 0...(1 << 40) ~= size else { return nil }
-            tallies.add(
-                Tally(events: Int(events), bytes: Int(size)),
-                route: LittleEndian.load(bytes, at: offset, as: RouteNumber.self))
-        }
-        return tallies
-    }
-}
-
-extension LogWriter {
-    /// The routes, sorted.
-    mutating func put(_ tallies: RouteTallies) {
+    func write(to writer: inout LogWriter) {
+        writer.put(UInt32(count * RouteTallies.entrySize))
         // Most groups have one route.
-        if let (route, tally) = tallies.only { return put(tally, of: route) }
-        for (route, tally) in tallies.sorted(by: { $0.route < $1.route }) { put(tally, of: route) }
+        if let (route, tally) = only { return RouteTallies.write(tally, of: route, to: &writer) }
+        for (route, tally) in sorted(by: { $0.route < $1.route }) {
+            RouteTallies.write(tally, of: route, to: &writer)
+        }
     }
 
-    private mutating func put(_ tally: Tally, of route: RouteNumber) {
-        put(TallyBlob.entrySize) { room in
+    private static func write(_ tally: Tally, of route: RouteNumber, to writer: inout LogWriter) {
+        writer.put(entrySize) { room in
             LittleEndian.store(route, in: room, at: 0)
             LittleEndian.store(Int64(tally.events), in: room, at: 4)
             LittleEndian.store(Int64(tally.bytes), in: room, at: 12)
         }
+    }
+
+    init(from reader: inout LogReader) throws(LogReader.Unsound) {
+        self.init()
+        let bytes = try reader.takePiece()
+        guard bytes.count.isMultiple(of: RouteTallies.entrySize) else { throw LogReader.Unsound() }
+        for offset in stride(from: 0, to: bytes.count, by: RouteTallies.entrySize) {
+            let events = LittleEndian.load(bytes, at: offset + 4, as: Int64.self)
+            let size = LittleEndian.load(bytes, at: offset + 12, as: Int64.self)
+            // A group cannot have more. The sum of larger numbers could overflow.
+            guard 0...Int64(Int32.max) ~= events, 0...(1 << 40) ~= size else { throw LogReader.Unsound() }
+            add(
+                Tally(events: Int(events), bytes: Int(size)),
+                route: LittleEndian.load(bytes, at: offset, as: RouteNumber.self))
+        }
+    }
+}
+
+/// The position, and the ranges after it (``RangeBlob``).
+extension Settled: LogCodable {
+    func write(to writer: inout LogWriter) {
+        writer.put(position)
+        writer.put(RangeBlob.encode(self))
+    }
+
+    init(from reader: inout LogReader) throws(LogReader.Unsound) {
+        let position = try reader.takeSequenceNumber()
+        self = RangeBlob.decode(try reader.takePiece(), behind: position, through: LogFormat.mostEvents)
     }
 }
 

@@ -4,7 +4,10 @@ import HeadgateData
 struct LogWriter {
     private(set) var bytes: [UInt8] = []
 
-    mutating func put<Number: FixedWidthInteger & BitwiseCopyable>(_ number: Number) {
+    mutating func put(_ value: some LogCodable) { value.write(to: &self) }
+
+    /// Adds a number, which takes as many bytes as its type has.
+    mutating func putNumber(_ number: some FixedWidthInteger & BitwiseCopyable) {
         withUnsafeBytes(of: number.littleEndian) { bytes.append(contentsOf: $0) }
     }
 
@@ -22,26 +25,17 @@ struct LogWriter {
     }
 
     /// Adds the number of bytes, and the bytes.
-    mutating func put(_ piece: some Collection<UInt8>) {
+    mutating func put(_ piece: [UInt8]) { putPiece(piece) }
+
+    /// Adds the number of bytes, and the bytes.
+    mutating func putPiece(_ piece: some Collection<UInt8>) {
         put(UInt32(piece.count))
         bytes.append(contentsOf: piece)
-    }
-
-    mutating func put(_ text: String) {
-        put(text.utf8)
     }
 
     /// Adds bytes whose number the reader knows.
     mutating func putRest(_ piece: [UInt8]) {
         bytes.append(contentsOf: piece)
-    }
-
-    /// Adds the number of elements, and the elements.
-    mutating func put<Element>(
-        all elements: some Collection<Element>, _ body: (inout LogWriter, Element) -> Void
-    ) {
-        put(UInt32(elements.count))
-        for element in elements { body(&self, element) }
     }
 
     mutating func putZeros(_ count: Int) {
@@ -64,6 +58,9 @@ struct LogWriter {
         bytes.withUnsafeMutableBytes(body)
     }
 
+    /// Adds a value that may be missing, as an array.
+    mutating func put(ifAny value: (some LogCodable)?) { put(value.map { [$0] } ?? []) }
+
     /// Adds a number that may be missing.
     mutating func put(optional number: Int64?) {
         put(UInt8(number == nil ? 0 : 1))
@@ -84,14 +81,22 @@ struct LogReader {
         self.bytes = bytes
     }
 
+    /// Returns the value that some bytes begin with.
+    static func value<Value: LogCodable>(in bytes: UnsafeRawBufferPointer) throws(Unsound) -> Value {
+        var reader = LogReader(bytes)
+        return try reader.take()
+    }
+
     var left: Int { bytes.count - offset }
 
-    mutating func take<Number: FixedWidthInteger & BitwiseCopyable>(
-        _ type: Number.Type = Number.self
-    ) throws(Unsound) -> Number {
+    mutating func take<Value: LogCodable>(_ type: Value.Type = Value.self) throws(Unsound) -> Value {
+        try Value(from: &self)
+    }
+
+    mutating func takeNumber<Number: FixedWidthInteger & BitwiseCopyable>() throws(Unsound) -> Number {
         guard left >= MemoryLayout<Number>.size else { throw Unsound() }
         defer { offset += MemoryLayout<Number>.size }
-        return LittleEndian.load(bytes, at: offset, as: type)
+        return LittleEndian.load(bytes, at: offset, as: Number.self)
     }
 
     /// Takes bytes that follow their count, without a copy.
@@ -104,33 +109,6 @@ struct LogReader {
 
     mutating func takeBytes() throws(Unsound) -> [UInt8] { Array(try takePiece()) }
 
-    mutating func takeText() throws(Unsound) -> String { String(decoding: try takePiece(), as: UTF8.self) }
-
-    /// Takes elements that follow their count.
-    mutating func takeAll<Element>(
-        _ body: (inout LogReader) throws(Unsound) -> Element
-    ) throws(Unsound) -> [Element] {
-        let count = Int(try take(UInt32.self))
-        // Each element takes a byte at least, so that a wrong count takes no memory.
-        guard count <= left else { throw Unsound() }
-        var elements: [Element] = []
-        elements.reserveCapacity(count)
-        for _ in 0..<count { elements.append(try body(&self)) }
-        return elements
-    }
-
-    /// Takes numbers that follow their count.
-    mutating func takeNumbers<Number: FixedWidthInteger & BitwiseCopyable>() throws(Unsound) -> [Number] {
-        try takeAll { (reader) throws(Unsound) in try reader.take() }
-    }
-
-    /// Takes a number of bytes, or an offset in a file.
-    mutating func takeSize() throws(Unsound) -> Int {
-        let size = try take(UInt64.self)
-        guard size < 1 << 40 else { throw Unsound() }
-        return Int(size)
-    }
-
     /// Takes the number of an event or a dead letter. It has a limit, so that counting on from it cannot overflow.
     mutating func takeSequenceNumber() throws(Unsound) -> Int64 {
         let number = try take(Int64.self)
@@ -138,8 +116,10 @@ struct LogReader {
         return number
     }
 
+    mutating func takeIfAny<Value: LogCodable>() throws(Unsound) -> Value? { try take([Value].self).first }
+
     mutating func takeOptional() throws(Unsound) -> Int64? {
-        try take(UInt8.self) == 0 ? nil : try take(Int64.self)
+        try take(UInt8.self) == 0 ? nil : try take()
     }
 }
 

@@ -57,77 +57,41 @@ enum LogChange {
         default: nil
         }
     }
+}
 
+extension LogChange: LogCodable {
     func write(to writer: inout LogWriter) {
         switch self {
         case .requested(let change): change.write(to: &writer)
-        case .numberedDeadLetter(let stored):
-            writer.put(Tag.numberedDeadLetter.rawValue)
-            writer.put(stored.number)
-            writer.put(stored.deadLetter)
-        case .deadLettersGone(let deadLetters):
-            writer.put(Tag.deadLettersGone.rawValue)
-            writer.put(all: deadLetters) { $0.put($1) }
-        case .forgotten(let segments):
-            writer.put(Tag.forgotten.rawValue)
-            writer.put(all: segments) { $0.put($1) }
-        case .replaced(let segments, let copy, let deadLetters):
-            writer.put(Tag.replaced.rawValue)
-            writer.put(all: segments) { $0.put($1) }
-            writer.put(copy)
-            writer.put(all: deadLetters.sorted { $0.key < $1.key }) {
-                $0.put($1.key)
-                $0.put($1.value)
-            }
-        case .damaged(let position, let lost):
-            writer.put(Tag.damaged.rawValue)
-            writer.put(position)
-            writer.put(TallyBlob.encode(lost))
-        case .unretained(let through):
-            writer.put(Tag.unretained.rawValue)
-            writer.put(through)
-        case .rewound(let number, let settled):
-            writer.put(Tag.rewound.rawValue)
-            writer.put(number)
-            writer.put(settled)
-        case .routes(let routes):
-            writer.put(Tag.routes.rawValue)
-            writer.put(routes)
-        case .erased(let events):
-            writer.put(Tag.erased.rawValue)
-            writer.put(all: events) { $0.put($1) }
-        case .erasureEnded: writer.put(Tag.erasureEnded.rawValue)
+        case .numberedDeadLetter(let stored): writer.put(.numberedDeadLetter, stored.number, stored.deadLetter)
+        case .deadLettersGone(let deadLetters): writer.put(.deadLettersGone, deadLetters)
+        case .forgotten(let segments): writer.put(.forgotten, segments)
+        case .replaced(let segments, let copy, let deadLetters): writer.put(.replaced, segments, copy, deadLetters)
+        case .damaged(let position, let lost): writer.put(.damaged, position, lost)
+        case .unretained(let through): writer.put(.unretained, through)
+        case .rewound(let number, let settled): writer.put(.rewound, number, settled)
+        case .routes(let routes): writer.put(.routes, routes)
+        case .erased(let events): writer.put(.erased, events)
+        case .erasureEnded: writer.put(.erasureEnded)
         }
     }
 
-    init(_ reader: inout LogReader) throws(LogReader.Unsound) {
+    init(from reader: inout LogReader) throws(LogReader.Unsound) {
         guard let tag = Tag(rawValue: try reader.take()) else { throw LogReader.Unsound() }
         switch tag {
         case .numberedDeadLetter:
-            self = .numberedDeadLetter(
-                StoredDeadLetter(number: try reader.takeSequenceNumber(), deadLetter: try reader.takeDeadLetter()))
-        case .deadLettersGone:
-            self = .deadLettersGone(try reader.takeNumbers())
-        case .forgotten:
-            self = .forgotten(try reader.takeNumbers())
-        case .replaced:
-            let segments: [UInt64] = try reader.takeNumbers()
-            let copy = try reader.takeSegmentEntry()
-            let deadLetters = try reader.takeAll { (reader) throws(LogReader.Unsound) in
-                (try reader.take(DeadLetterNumber.self), try reader.takeDeadLetterPosition())
-            }
-            self = .replaced(segments, by: copy, deadLetters: Dictionary(deadLetters) { $1 })
-        case .damaged:
-            let position = try reader.takePosition()
-            guard let lost = TallyBlob.decode(try reader.takePiece()) else { throw LogReader.Unsound() }
-            self = .damaged(position, lost: lost)
+            let number = try reader.takeSequenceNumber()
+            self = .numberedDeadLetter(StoredDeadLetter(number: number, deadLetter: try reader.take()))
+        case .deadLettersGone: self = .deadLettersGone(try reader.take())
+        case .forgotten: self = .forgotten(try reader.take())
+        case .replaced: self = .replaced(try reader.take(), by: try reader.take(), deadLetters: try reader.take())
+        case .damaged: self = .damaged(try reader.take(), lost: try reader.take())
         case .unretained: self = .unretained(through: try reader.takeSequenceNumber())
-        case .rewound: self = .rewound(try reader.take(), try reader.takeSettled())
-        case .routes: self = .routes(try reader.takeRoutes())
-        case .erased: self = .erased(try reader.takeNumbers())
+        case .rewound: self = .rewound(try reader.take(), try reader.take())
+        case .routes: self = .routes(try reader.take())
+        case .erased: self = .erased(try reader.take())
         case .erasureEnded: self = .erasureEnded
-        default:
-            self = .requested(try StoreChange(tag, &reader))
+        default: self = .requested(try StoreChange(tag, &reader))
         }
     }
 }
@@ -135,114 +99,81 @@ enum LogChange {
 extension StoreChange {
     fileprivate func write(to writer: inout LogWriter) {
         switch self {
-        case .dispatcher(let dispatcher):
-            writer.put(Tag.dispatcher.rawValue)
-            writer.put(dispatcher)
-        case .forgetDispatcher(let number):
-            writer.put(Tag.forgetDispatcher.rawValue)
-            writer.put(number)
-        case .settled(let number, let settled):
-            writer.put(Tag.settled.rawValue)
-            writer.put(number)
-            writer.put(settled)
-        case .deadLetter(let deadLetter):
-            writer.put(Tag.deadLetter.rawValue)
-            writer.put(deadLetter)
-        case .trim(let through):
-            writer.put(Tag.trim.rawValue)
-            writer.put(through)
-        case .forgetRoutes(let routes):
-            writer.put(Tag.forgetRoutes.rawValue)
-            writer.put(all: routes) { $0.put($1) }
-        case .forgetIDs(let through):
-            writer.put(Tag.forgetIDs.rawValue)
-            writer.put(through)
-        case .keep(let name, let value):
-            writer.put(Tag.keep.rawValue)
-            writer.put(name)
-            writer.put(all: value.map { [$0] } ?? []) { $0.put($1) }
+        case .dispatcher(let dispatcher): writer.put(.dispatcher, dispatcher)
+        case .forgetDispatcher(let number): writer.put(.forgetDispatcher, number)
+        case .settled(let number, let settled): writer.put(.settled, number, settled)
+        case .deadLetter(let deadLetter): writer.put(.deadLetter, deadLetter)
+        case .trim(let through): writer.put(.trim, through)
+        case .forgetRoutes(let routes): writer.put(.forgetRoutes, routes)
+        case .forgetIDs(let through): writer.put(.forgetIDs, through)
+        case .keep(let name, let value): writer.put(.keep, name, value.map { [$0] } ?? [])
         case .limitDeadLetters(let bounds):
-            writer.put(Tag.limitDeadLetters.rawValue)
-            writer.put(UInt64(max(0, bounds.count)))
-            writer.put(UInt64(max(0, bounds.bytes)))
-        case .retain(let retention):
-            writer.put(Tag.retain.rawValue)
-            writer.put(retention)
+            writer.put(.limitDeadLetters, max(0, bounds.count), max(0, bounds.bytes))
+        case .retain(let retention): writer.put(.retain, retention.map { [$0] } ?? [])
         }
     }
 
     fileprivate init(_ tag: Tag, _ reader: inout LogReader) throws(LogReader.Unsound) {
         switch tag {
-        case .dispatcher: self = .dispatcher(try reader.takeDispatcher())
+        case .dispatcher: self = .dispatcher(try reader.take())
         case .forgetDispatcher: self = .forgetDispatcher(try reader.take())
-        case .settled: self = .settled(try reader.take(), try reader.takeSettled())
-        case .deadLetter: self = .deadLetter(try reader.takeDeadLetter())
+        case .settled: self = .settled(try reader.take(), try reader.take())
+        case .deadLetter: self = .deadLetter(try reader.take())
         case .trim: self = .trim(through: try reader.takeSequenceNumber())
-        case .forgetRoutes: self = .forgetRoutes(try reader.takeNumbers())
+        case .forgetRoutes: self = .forgetRoutes(try reader.take())
         case .forgetIDs: self = .forgetIDs(through: try reader.takeSequenceNumber())
-        case .keep:
-            let name = try reader.takeText()
-            let values = try reader.takeAll { (reader) throws(LogReader.Unsound) in try reader.takeBytes() }
-            self = .keep(name, values.first)
+        case .keep: self = .keep(try reader.take(), try reader.takeIfAny())
         case .limitDeadLetters:
-            self = .limitDeadLetters(DeadLetterLimits(count: try reader.takeSize(), bytes: try reader.takeSize()))
-        case .retain: self = .retain(try reader.takeRetention())
-        case .numberedDeadLetter, .deadLettersGone, .forgotten, .replaced, .damaged, .unretained, .rewound, .routes,
-            .erased,
-            .erasureEnded:
-            throw LogReader.Unsound()
+            self = .limitDeadLetters(DeadLetterLimits(count: try reader.take(), bytes: try reader.take()))
+        case .retain: self = .retain(try reader.takeIfAny())
+        default: throw LogReader.Unsound()
         }
     }
 }
 
 extension LogWriter {
-    mutating func put(_ retention: Retention?) {
-        put(all: retention.map { [$0] } ?? []) { writer, retention in
-            writer.put(retention.receivedAfter)
-            writer.put(UInt64(max(0, retention.maxBytes)))
-        }
-    }
-
-    mutating func put(_ deadLetter: DeadLetter) {
-        put(deadLetter.dispatcher)
-        put(deadLetter.sequenceNumber)
-        put(deadLetter.reason.rawValue)
-        put(optional: deadLetter.status.map(Int64.init))
-        put(all: deadLetter.answer.map { [$0] } ?? []) { $0.put($1) }
-        put(Int64(deadLetter.attempts))
-        put(deadLetter.firstFailedAt.milliseconds)
-        put(deadLetter.diedAt.milliseconds)
-        put(deadLetter.record)
-    }
-
-    mutating func put(_ position: LogPosition) {
-        put(position.segment)
-        put(UInt64(position.offset))
+    /// Adds a change: its number, and its members.
+    fileprivate mutating func put<each Member: LogCodable>(_ tag: Tag, _ members: repeat each Member) {
+        put(tag.rawValue)
+        repeat put(each members)
     }
 }
 
-extension LogReader {
-    mutating func takeRetention() throws(Unsound) -> Retention? {
-        try takeAll { (reader) throws(Unsound) in
-            let (receivedAfter, bytes) = (try reader.take(Int64.self), try reader.take(UInt64.self))
-            return Retention(receivedAfter: receivedAfter, maxBytes: Int(clamping: bytes))
-        }.first
+extension Retention: LogCodable {
+    func write(to writer: inout LogWriter) {
+        writer.put(receivedAfter)
+        writer.put(UInt64(max(0, maxBytes)))
     }
 
-    mutating func takeDeadLetter() throws(Unsound) -> DeadLetter {
-        let (dispatcher, number) = (try take(DispatcherNumber.self), try takeSequenceNumber())
-        guard let reason = DeadLetter.Reason(rawValue: try takeText()) else { throw Unsound() }
-        let status = try takeOptional().map { Int(truncatingIfNeeded: $0) }
-        let answer = try takeAll { (reader) throws(Unsound) in try reader.takeText() }.first
-        let attempts = Int(truncatingIfNeeded: try take(Int64.self))
-        let (failed, died) = (try take(Int64.self), try take(Int64.self))
-        return DeadLetter(
+    init(from reader: inout LogReader) throws(LogReader.Unsound) {
+        let (receivedAfter, bytes): (Int64, UInt64) = (try reader.take(), try reader.take())
+        self.init(receivedAfter: receivedAfter, maxBytes: Int(clamping: bytes))
+    }
+}
+
+extension DeadLetter: LogCodable {
+    func write(to writer: inout LogWriter) {
+        writer.put(dispatcher)
+        writer.put(sequenceNumber)
+        writer.put(reason.rawValue)
+        writer.put(optional: status.map(Int64.init))
+        writer.put(ifAny: answer)
+        writer.put(Int64(attempts))
+        writer.put(firstFailedAt.milliseconds)
+        writer.put(diedAt.milliseconds)
+        writer.put(record)
+    }
+
+    init(from reader: inout LogReader) throws(LogReader.Unsound) {
+        let (dispatcher, number) = (try reader.take(DispatcherNumber.self), try reader.takeSequenceNumber())
+        guard let reason = Reason(rawValue: try reader.take()) else { throw LogReader.Unsound() }
+        let status = try reader.takeOptional().map { Int(truncatingIfNeeded: $0) }
+        let answer: String? = try reader.takeIfAny()
+        let attempts = Int(truncatingIfNeeded: try reader.take(Int64.self))
+        let (failed, died): (Int64, Int64) = (try reader.take(), try reader.take())
+        self.init(
             dispatcher: dispatcher, sequenceNumber: number, reason: reason, status: status, answer: answer,
             attempts: attempts, firstFailedAt: Timestamp(milliseconds: failed),
-            diedAt: Timestamp(milliseconds: died), record: try takeBytes())
-    }
-
-    mutating func takePosition() throws(Unsound) -> LogPosition {
-        LogPosition(segment: try take(), offset: try takeSize())
+            diedAt: Timestamp(milliseconds: died), record: try reader.takeBytes())
     }
 }

@@ -36,12 +36,11 @@ extension SegmentLog {
         let frame = entry.position.frame
         let segment = frame.segment == active.segment.number ? active.segment : sealed[frame.segment]
         guard let segment, let content = try content(of: segment, at: frame.offset) else { return nil }
-        return content.withUnsafeBytes { bytes in
-            var reader = LogReader(bytes)
-            let changes = try? reader.takeAll { (reader) throws(LogReader.Unsound) in try LogChange(&reader) }
-            guard let changes, entry.position.index < changes.count else { return nil }
-            return changes[entry.position.index].deadLetter
+        let changes = try? content.withRawBytes { (bytes) throws(LogReader.Unsound) -> [LogChange] in
+            try LogReader.value(in: bytes)
         }
+        guard let changes, entry.position.index < changes.count else { return nil }
+        return changes[entry.position.index].deadLetter
     }
 
     /// Reads the content of a frame; nil if it is damaged, or its file was removed.

@@ -89,3 +89,42 @@ struct DeadLetterIndex: Equatable {
         entries.reduce(into: [:]) { $0[$1.position.frame.segment, default: 0] += $1.size }
     }
 }
+
+extension DeadLetterPosition: LogCodable {
+    func write(to writer: inout LogWriter) {
+        writer.put(frame)
+        writer.put(UInt32(index))
+    }
+
+    init(from reader: inout LogReader) throws(LogReader.Unsound) {
+        (frame, index) = (try reader.take(), Int(try reader.take(UInt32.self)))
+    }
+}
+
+extension DeadLetterIndex: LogCodable {
+    func write(to writer: inout LogWriter) {
+        writer.put(newest)
+        writer.put(entries)
+    }
+
+    init(from reader: inout LogReader) throws(LogReader.Unsound) {
+        let newest = try reader.takeSequenceNumber()
+        self.init(entries: try reader.take(), newest: newest)
+    }
+}
+
+extension DeadLetterIndex.Entry: LogCodable {
+    func write(to writer: inout LogWriter) {
+        writer.put(number)
+        writer.put(dispatcher)
+        writer.put(sequenceNumber)
+        writer.put(position)
+        writer.put(size)
+    }
+
+    init(from reader: inout LogReader) throws(LogReader.Unsound) {
+        (number, dispatcher) = (try reader.takeSequenceNumber(), try reader.take())
+        sequenceNumber = try reader.takeSequenceNumber()
+        (position, size) = (try reader.take(), try reader.take())
+    }
+}

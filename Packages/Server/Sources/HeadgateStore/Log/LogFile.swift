@@ -30,31 +30,30 @@ struct LogEvents: Equatable {
     var last: SequenceNumber = 0
 }
 
-extension LogWriter {
-    mutating func put(_ entry: LogSegmentEntry) {
-        put(entry.number)
-        put(entry.file)
-        put(UInt64(entry.summary))
-        put(UInt64(entry.end))
-        put(entry.events.first)
-        put(entry.events.last)
+extension LogFile: LogCodable {
+    func write(to writer: inout LogWriter) {
+        writer.put(number)
+        writer.put(size)
     }
 
-    mutating func put(_ file: LogFile) {
-        put(file.number)
-        put(UInt64(file.size))
+    init(from reader: inout LogReader) throws(LogReader.Unsound) {
+        (number, size) = (try reader.take(), try reader.take())
     }
 }
 
-extension LogReader {
-    mutating func takeSegmentEntry() throws(Unsound) -> LogSegmentEntry {
-        LogSegmentEntry(
-            number: try take(), file: try takeFile(), summary: try takeSize(),
-            end: try takeSize(),
-            events: LogEvents(first: try takeSequenceNumber(), last: try takeSequenceNumber()))
+extension LogSegmentEntry: LogCodable {
+    func write(to writer: inout LogWriter) {
+        writer.put(number)
+        writer.put(file)
+        writer.put(summary)
+        writer.put(end)
+        writer.put(events.first)
+        writer.put(events.last)
     }
 
-    mutating func takeFile() throws(Unsound) -> LogFile {
-        LogFile(number: try take(), size: try takeSize())
+    init(from reader: inout LogReader) throws(LogReader.Unsound) {
+        (number, file) = (try reader.take(), try reader.take())
+        (summary, end) = (try reader.take(), try reader.take())
+        events = LogEvents(first: try reader.takeSequenceNumber(), last: try reader.takeSequenceNumber())
     }
 }

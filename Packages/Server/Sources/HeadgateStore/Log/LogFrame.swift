@@ -121,6 +121,21 @@ struct LogPosition: Hashable {
     var offset: Int
 }
 
+extension LogPosition: Comparable, LogCodable {
+    static func < (one: LogPosition, other: LogPosition) -> Bool {
+        (one.segment, one.offset) < (other.segment, other.offset)
+    }
+
+    func write(to writer: inout LogWriter) {
+        writer.put(segment)
+        writer.put(offset)
+    }
+
+    init(from reader: inout LogReader) throws(LogReader.Unsound) {
+        (segment, offset) = (try reader.take(), try reader.take())
+    }
+}
+
 /// The header of each file of the log.
 struct LogHeader: Equatable {
     /// The use of a file.

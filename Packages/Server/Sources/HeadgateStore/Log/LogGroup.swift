@@ -21,29 +21,26 @@ struct LogSpan: Equatable {
     }
 }
 
-extension LogWriter {
-    mutating func put(_ span: LogSpan) {
-        put(48) { room in
-            LittleEndian.store(span.first, in: room, at: 0)
-            LittleEndian.store(span.last, in: room, at: 8)
-            LittleEndian.store(span.ages.firstReceipt, in: room, at: 16)
-            LittleEndian.store(span.ages.lastReceipt, in: room, at: 24)
-            LittleEndian.store(span.ages.firstExpiry, in: room, at: 32)
-            LittleEndian.store(span.ages.lastExpiry, in: room, at: 40)
+extension LogSpan: LogCodable {
+    func write(to writer: inout LogWriter) {
+        writer.put(48) { room in
+            LittleEndian.store(first, in: room, at: 0)
+            LittleEndian.store(last, in: room, at: 8)
+            LittleEndian.store(ages.firstReceipt, in: room, at: 16)
+            LittleEndian.store(ages.lastReceipt, in: room, at: 24)
+            LittleEndian.store(ages.firstExpiry, in: room, at: 32)
+            LittleEndian.store(ages.lastExpiry, in: room, at: 40)
         }
-        put(UInt32(TallyBlob.size(of: span.tallies.count)))
-        put(span.tallies)
+        writer.put(tallies)
     }
-}
 
-extension LogReader {
-    mutating func takeSpan() throws(Unsound) -> LogSpan {
-        let (first, last) = (try takeSequenceNumber(), try takeSequenceNumber())
-        let ages = GroupAges(
-            firstReceipt: try take(), lastReceipt: try take(), firstExpiry: try take(), lastExpiry: try take())
-        guard first <= last, let tallies = TallyBlob.decode(try takePiece()) else { throw Unsound() }
-        return LogSpan(
-            first: first, last: last, tallies: tallies, ages: ages)
+    init(from reader: inout LogReader) throws(LogReader.Unsound) {
+        (first, last) = (try reader.takeSequenceNumber(), try reader.takeSequenceNumber())
+        guard first <= last else { throw LogReader.Unsound() }
+        ages = GroupAges(
+            firstReceipt: try reader.take(), lastReceipt: try reader.take(), firstExpiry: try reader.take(),
+            lastExpiry: try reader.take())
+        tallies = try reader.take()
     }
 }
 
@@ -82,7 +79,7 @@ enum LogGroup {
         init?(_ bytes: UnsafeRawBufferPointer, _ kind: LogFrame.Kind) throws(LogReader.Unsound) {
             guard kind == .group else { return nil }
             var reader = LogReader(bytes)
-            span = try reader.takeSpan()
+            span = try reader.take()
             extras = try reader.takePackedPiece()
             records = try reader.takePackedPiece()
         }
@@ -126,17 +123,6 @@ struct LogExtras {
         (newRoutes, initialState, recentIDs) = (group.newRoutes, group.initialState, group.recentIDs)
         (forgottenIDs, requeued) = (group.forgottenIDs, group.requeued)
     }
-
-    init(_ reader: inout LogReader) throws(LogReader.Unsound) {
-        newRoutes = try reader.takeRoutes()
-        initialState.dispatchers = try reader.takeAll { (reader) throws(LogReader.Unsound) in
-            try reader.takeDispatcher()
-        }
-        initialState.kept = try reader.takeKept()
-        recentIDs = try reader.takeAll { (reader) throws(LogReader.Unsound) in try reader.takeIDs() }.first
-        forgottenIDs = try reader.takeSequenceNumber()
-        requeued = try reader.takeNumbers()
-    }
 }
 
 extension AppendGroup {
@@ -144,83 +130,53 @@ extension AppendGroup {
     var hasExtras: Bool { !LogExtras(self).isEmpty }
 }
 
-extension LogWriter {
-    mutating func put(_ extras: LogExtras) {
-        put(extras.newRoutes)
-        put(all: extras.initialState.dispatchers) { $0.put($1) }
-        put(extras.initialState.kept)
-        put(all: extras.recentIDs.map { [$0] } ?? []) { $0.put($1) }
-        put(extras.forgottenIDs)
-        put(all: extras.requeued) { $0.put($1) }
+extension LogExtras: LogCodable {
+    func write(to writer: inout LogWriter) {
+        writer.put(newRoutes)
+        writer.put(initialState.dispatchers)
+        writer.put(initialState.kept)
+        writer.put(ifAny: recentIDs)
+        writer.put(forgottenIDs)
+        writer.put(requeued)
     }
 
-    mutating func put(_ routes: [RouteNumber: [DispatcherNumber]]) {
-        put(all: routes.sorted { $0.key < $1.key }) { writer, route in
-            writer.put(route.key)
-            writer.put(all: route.value) { $0.put($1) }
-        }
-    }
-
-    mutating func put(_ kept: [String: [UInt8]]) {
-        put(all: kept.sorted { $0.key < $1.key }) { writer, pair in
-            writer.put(pair.key)
-            writer.put(pair.value)
-        }
-    }
-
-    mutating func put(_ dispatcher: StoredDispatcher) {
-        put(dispatcher.number)
-        put(dispatcher.id)
-        put(dispatcher.settled)
-        put(optional: dispatcher.orphanedSince)
-    }
-
-    mutating func put(_ settled: Settled) {
-        put(settled.position)
-        put(RangeBlob.encode(settled))
-    }
-
-    mutating func put(_ ids: RecentIDs) {
-        put(ids.lastSequenceNumber)
-        put(ids.receivedStamp)
-        put(UInt32(clamping: ids.count))
-        put(UInt8(ids.form.rawValue))
-        put(ids.bytes)
+    init(from reader: inout LogReader) throws(LogReader.Unsound) {
+        newRoutes = try reader.take()
+        (initialState.dispatchers, initialState.kept) = (try reader.take(), try reader.take())
+        (recentIDs, forgottenIDs) = (try reader.takeIfAny(), try reader.takeSequenceNumber())
+        requeued = try reader.take()
     }
 }
 
-extension LogReader {
-    mutating func takeRoutes() throws(Unsound) -> [RouteNumber: [DispatcherNumber]] {
-        let routes = try takeAll { (reader) throws(Unsound) in
-            let number = try reader.take(RouteNumber.self)
-            return (number, try reader.takeNumbers() as [DispatcherNumber])
-        }
-        return Dictionary(routes) { $1 }
+extension StoredDispatcher: LogCodable {
+    func write(to writer: inout LogWriter) {
+        writer.put(number)
+        writer.put(id)
+        writer.put(settled)
+        writer.put(optional: orphanedSince)
     }
 
-    mutating func takeKept() throws(Unsound) -> [String: [UInt8]] {
-        let kept = try takeAll { (reader) throws(Unsound) in
-            let name = try reader.takeText()
-            return (name, try reader.takeBytes())
-        }
-        return Dictionary(kept) { $1 }
+    init(from reader: inout LogReader) throws(LogReader.Unsound) {
+        self.init(
+            number: try reader.take(), id: try reader.take(), settled: try reader.take(),
+            orphanedSince: try reader.takeOptional())
+    }
+}
+
+extension RecentIDs: LogCodable {
+    func write(to writer: inout LogWriter) {
+        writer.put(lastSequenceNumber)
+        writer.put(receivedStamp)
+        writer.put(UInt32(clamping: count))
+        writer.put(UInt8(form.rawValue))
+        writer.put(bytes)
     }
 
-    mutating func takeDispatcher() throws(Unsound) -> StoredDispatcher {
-        StoredDispatcher(
-            number: try take(), id: try takeText(), settled: try takeSettled(), orphanedSince: try takeOptional())
-    }
-
-    mutating func takeSettled() throws(Unsound) -> Settled {
-        let position = try takeSequenceNumber()
-        return RangeBlob.decode(try takePiece(), behind: position, through: LogFormat.mostEvents)
-    }
-
-    mutating func takeIDs() throws(Unsound) -> RecentIDs {
-        let (last, stamp) = (try takeSequenceNumber(), try take(Int64.self))
-        let (count, form) = (Int(try take(UInt32.self)), RecentIDs.Form(rawValue: Int64(try take(UInt8.self))))
-        guard let form else { throw Unsound() }
-        return RecentIDs(
-            lastSequenceNumber: last, receivedStamp: stamp, count: count, form: form, bytes: try takeBytes())
+    init(from reader: inout LogReader) throws(LogReader.Unsound) {
+        let (last, stamp) = (try reader.takeSequenceNumber(), try reader.take(Int64.self))
+        let (count, form) = (Int(try reader.take(UInt32.self)), Form(rawValue: Int64(try reader.take(UInt8.self))))
+        guard let form else { throw LogReader.Unsound() }
+        self.init(
+            lastSequenceNumber: last, receivedStamp: stamp, count: count, form: form, bytes: try reader.takeBytes())
     }
 }

@@ -96,16 +96,14 @@ extension LogIDs {
     /// Encodes the ids that are in no file yet as the content of a file.
     func writeRecent(packedFrom leastPacked: Int, to writer: inout LogWriter) {
         var ids = LogWriter()
-        ids.put(all: recent) { $0.put($1) }
+        ids.put(recent)
         writer.put(ids.bytes, packedFrom: leastPacked)
     }
 
     /// Reads the ids of a file.
     static func read(_ bytes: UnsafeRawBufferPointer) throws(LogReader.Unsound) -> [RecentIDs] {
         var reader = LogReader(bytes)
-        return try reader.takePackedPiece().read { (reader) throws(LogReader.Unsound) in
-            try reader.takeAll { (reader) throws(LogReader.Unsound) in try reader.takeIDs() }
-        }
+        return try reader.takePackedPiece().read()
     }
 }
 
@@ -114,25 +112,27 @@ extension RecentIDs {
     fileprivate var weight: Int { bytes.count + 32 }
 }
 
-extension LogWriter {
-    mutating func put(_ ids: LogIDs) {
-        put(all: ids.recent) { $0.put($1) }
-        put(all: ids.files) { writer, file in
-            writer.put(file.file)
-            writer.put(file.segment)
-            writer.put(file.last)
-        }
-        put(ids.forgottenThrough)
+extension LogIDs: LogCodable {
+    func write(to writer: inout LogWriter) {
+        writer.put(recent)
+        writer.put(files)
+        writer.put(forgottenThrough)
+    }
+
+    init(from reader: inout LogReader) throws(LogReader.Unsound) {
+        self.init(
+            recent: try reader.take(), files: try reader.take(), forgottenThrough: try reader.takeSequenceNumber())
     }
 }
 
-extension LogReader {
-    mutating func takeLogIDs() throws(Unsound) -> LogIDs {
-        let recent = try takeAll { (reader) throws(Unsound) in try reader.takeIDs() }
-        let files = try takeAll { (reader) throws(Unsound) in
-            LogIDs.Filed(
-                file: try reader.takeFile(), segment: try reader.take(), last: try reader.takeSequenceNumber())
-        }
-        return LogIDs(recent: recent, files: files, forgottenThrough: try takeSequenceNumber())
+extension LogIDs.Filed: LogCodable {
+    func write(to writer: inout LogWriter) {
+        writer.put(file)
+        writer.put(segment)
+        writer.put(last)
+    }
+
+    init(from reader: inout LogReader) throws(LogReader.Unsound) {
+        (file, segment, last) = (try reader.take(), try reader.take(), try reader.takeSequenceNumber())
     }
 }

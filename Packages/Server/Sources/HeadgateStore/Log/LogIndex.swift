@@ -74,23 +74,27 @@ struct LogIndex: Equatable {
 
     // MARK: Encoding
 
-    func write(to writer: inout LogWriter) {
-        writer.put(all: blocks) { writer, block in
-            writer.put(UInt64(block.range.lowerBound))
-            writer.put(UInt64(block.range.upperBound))
-            writer.put(block.span)
-        }
-    }
+    func write(to writer: inout LogWriter) { writer.put(blocks) }
 
     init(_ bytes: UnsafeRawBufferPointer, blockSize: Int) throws(LogReader.Unsound) {
         self.blockSize = blockSize
         var reader = LogReader(bytes)
-        blocks = try reader.takeAll { (reader) throws(LogReader.Unsound) in
-            let (lower, upper) = (try reader.take(UInt64.self), try reader.take(UInt64.self))
-            guard lower < upper, upper < 1 << 40 else { throw LogReader.Unsound() }
-            return LogBlock(range: Int(lower)..<Int(upper), span: try reader.takeSpan())
-        }
+        blocks = try reader.take()
         weight = LogIndex.weight(of: blocks)
         total = LogIndex.total(of: blocks)
+    }
+}
+
+extension LogBlock: LogCodable {
+    func write(to writer: inout LogWriter) {
+        writer.put(range.lowerBound)
+        writer.put(range.upperBound)
+        writer.put(span)
+    }
+
+    init(from reader: inout LogReader) throws(LogReader.Unsound) {
+        let (lower, upper): (Int, Int) = (try reader.take(), try reader.take())
+        guard lower < upper else { throw LogReader.Unsound() }
+        (range, span) = (lower..<upper, try reader.take())
     }
 }

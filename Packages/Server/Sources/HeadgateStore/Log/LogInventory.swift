@@ -55,9 +55,8 @@ struct LogReading {
     var snapshot: LogState? {
         guard let first = report.frames.first, first.offset == LogHeader.size, first.frame.kind == .snapshot
         else { return nil }
-        return content(first.frame, first.offset).withUnsafeBytes { bytes in
-            var reader = LogReader(bytes)
-            return try? reader.takeState()
+        return try? content(first.frame, first.offset).withRawBytes { (bytes) throws(LogReader.Unsound) -> LogState in
+            try LogReader.value(in: bytes)
         }
     }
 }

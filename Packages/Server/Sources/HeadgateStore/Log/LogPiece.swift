@@ -45,20 +45,12 @@ struct LogPiece {
         return isSound
     }
 
-    /// Reads the bytes.
-    func read<Value>(
-        _ body: (inout LogReader) throws(LogReader.Unsound) -> Value
-    ) throws(LogReader.Unsound) -> Value {
-        guard isPacked else {
-            var reader = LogReader(stored)
-            return try body(&reader)
-        }
+    /// Reads the value that the bytes begin with.
+    func read<Value: LogCodable>() throws(LogReader.Unsound) -> Value {
+        guard isPacked else { return try LogReader.value(in: stored) }
         var bytes: [UInt8] = []
         guard append(to: &bytes) else { throw LogReader.Unsound() }
-        return try bytes.withRawBytes { (bytes) throws(LogReader.Unsound) in
-            var reader = LogReader(bytes)
-            return try body(&reader)
-        }
+        return try bytes.withRawBytes { (bytes) throws(LogReader.Unsound) in try LogReader.value(in: bytes) }
     }
 }
 

@@ -152,14 +152,12 @@ struct LogRecovery {
                 switch frame.kind {
                 case .group:
                     guard let group = try LogGroup.Pieces(bytes, frame.kind) else { break }
-                    let extras = try group.extras.read { (reader) throws(LogReader.Unsound) in try LogExtras(&reader) }
+                    let extras: LogExtras = try group.extras.read()
                     state.apply(group.span)
                     state.apply(extras)
                     segment.index.add(group.span, at: offset..<offset + (size ?? frame.size))
                 case .changes:
-                    var reader = LogReader(bytes)
-                    let changes = try reader.takeAll { (reader) throws(LogReader.Unsound) in try LogChange(&reader) }
-                    state.apply(changes, in: segment.position(offset))
+                    state.apply(try LogReader.value(in: bytes), in: segment.position(offset))
                 case .snapshot, .summary, .closed, .ids, .restartMarker: break
                 }
             }

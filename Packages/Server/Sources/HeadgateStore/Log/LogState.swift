@@ -175,75 +175,33 @@ struct LogState {
     }
 }
 
-extension LogWriter {
-    mutating func put(_ position: DeadLetterPosition) {
-        put(position.frame)
-        put(UInt32(position.index))
+/// The whole state (a frame of the kind `snapshot`).
+extension LogState: LogCodable {
+    func write(to writer: inout LogWriter) {
+        writer.put(lastSequenceNumber)
+        writer.put(optional: newestStamp)
+        writer.put(trimmedThrough)
+        writer.put(unretainedThrough)
+        writer.put(ifAny: retention)
+        writer.put(dispatchers.values.sorted { $0.number < $1.number })
+        writer.put(routes)
+        writer.put(kept)
+        writer.put(deadLetters)
+        writer.put(ids)
+        writer.put(segments)
+        writer.put(damaged)
+        writer.put(ifAny: erased)
     }
 
-    /// Encodes the whole state (a frame of the kind `snapshot`).
-    mutating func put(_ state: LogState) {
-        put(state.lastSequenceNumber)
-        put(optional: state.newestStamp)
-        put(state.trimmedThrough)
-        put(state.unretainedThrough)
-        put(state.retention)
-        put(all: state.dispatchers.values.sorted { $0.number < $1.number }) { $0.put($1) }
-        put(state.routes)
-        put(state.kept)
-        put(state.deadLetters.newest)
-        put(all: state.deadLetters.entries) { writer, entry in
-            writer.put(entry.number)
-            writer.put(entry.dispatcher)
-            writer.put(entry.sequenceNumber)
-            writer.put(entry.position)
-            writer.put(UInt64(entry.size))
-        }
-        put(state.ids)
-        put(all: state.segments) { $0.put($1) }
-        put(all: state.damaged.sorted { ($0.key.segment, $0.key.offset) < ($1.key.segment, $1.key.offset) }) {
-            $0.put($1.key)
-            $0.put(TallyBlob.encode($1.value))
-        }
-        put(all: state.erased.map { [$0] } ?? []) { $0.put($1) }
-    }
-}
-
-extension LogReader {
-    mutating func takeDeadLetterPosition() throws(Unsound) -> DeadLetterPosition {
-        DeadLetterPosition(frame: try takePosition(), index: Int(try take(UInt32.self)))
-    }
-
-    mutating func takeState() throws(Unsound) -> LogState {
-        var state = LogState()
-        state.lastSequenceNumber = try takeSequenceNumber()
-        state.newestStamp = try takeOptional()
-        state.trimmedThrough = try takeSequenceNumber()
-        state.unretainedThrough = try takeSequenceNumber()
-        state.retention = try takeRetention()
-        for dispatcher in try takeAll({ (reader) throws(Unsound) in try reader.takeDispatcher() }) {
-            state.dispatchers[dispatcher.number] = dispatcher
-        }
-        state.routes = try takeRoutes()
-        state.kept = try takeKept()
-        let newest = try takeSequenceNumber()
-        state.deadLetters = DeadLetterIndex(
-            entries: try takeAll { (reader) throws(Unsound) in try reader.takeDeadLetterEntry() }, newest: newest)
-        state.ids = try takeLogIDs()
-        state.segments = try takeAll { (reader) throws(Unsound) in try reader.takeSegmentEntry() }
-        let damaged = try takeAll { (reader) throws(Unsound) in
-            let position = try reader.takePosition()
-            guard let lost = TallyBlob.decode(try reader.takePiece()) else { throw Unsound() }
-            return (position, lost)
-        }
-        state.damaged = Dictionary(damaged) { $1 }
-        state.erased = try takeAll { (reader) throws(Unsound) in try reader.takeNumberSet() }.first
-        return state
-    }
-
-    private mutating func takeDeadLetterEntry() throws(Unsound) -> DeadLetterIndex.Entry {
-        DeadLetterIndex.Entry(
-            number: try takeSequenceNumber(), dispatcher: try take(), sequenceNumber: try takeSequenceNumber(),
-            position: try takeDeadLetterPosition(), size: try takeSize())
+    init(from reader: inout LogReader) throws(LogReader.Unsound) {
+        lastSequenceNumber = try reader.takeSequenceNumber()
+        newestStamp = try reader.takeOptional()
+        trimmedThrough = try reader.takeSequenceNumber()
+        unretainedThrough = try reader.takeSequenceNumber()
+        retention = try reader.takeIfAny()
+        for dispatcher in try reader.take([StoredDispatcher].self) { dispatchers[dispatcher.number] = dispatcher }
+        (routes, kept) = (try reader.take(), try reader.take())
+        (deadLetters, ids) = (try reader.take(), try reader.take())
+        (segments, damaged, erased) = (try reader.take(), try reader.take(), try reader.takeIfAny())
     }
 }

@@ -37,23 +37,19 @@ extension NumberSet: ExpressibleByArrayLiteral {
     init(arrayLiteral numbers: SequenceNumber...) { self.init(numbers) }
 }
 
-extension LogWriter {
-    mutating func put(_ numbers: NumberSet) {
-        put(all: numbers.pages.sorted { $0.key < $1.key }) { writer, page in
-            writer.put(page.key)
-            for word in 0..<8 { writer.put(page.value[word]) }
-        }
-    }
+extension NumberSet: LogCodable {
+    func write(to writer: inout LogWriter) { writer.put(pages) }
+
+    init(from reader: inout LogReader) throws(LogReader.Unsound) { pages = try reader.take() }
 }
 
-extension LogReader {
-    mutating func takeNumberSet() throws(Unsound) -> NumberSet {
-        let pages = try takeAll { (reader) throws(Unsound) in
-            let number: Int64 = try reader.take()
-            var words = SIMD8<UInt64>.zero
-            for word in 0..<8 { words[word] = try reader.take() }
-            return (number, words)
-        }
-        return NumberSet(pages: Dictionary(pages) { $0 | $1 })
+extension SIMD8: LogCodable where Scalar == UInt64 {
+    func write(to writer: inout LogWriter) {
+        for index in indices { writer.put(self[index]) }
+    }
+
+    init(from reader: inout LogReader) throws(LogReader.Unsound) {
+        self.init()
+        for index in indices { self[index] = try reader.take() }
     }
 }

@@ -50,9 +50,7 @@ struct SegmentDraft {
 
     /// Encodes dead letters.
     mutating func encode(_ stored: [StoredDeadLetter]) -> Frame {
-        let frame = encode(.changes) { writer in
-            writer.put(all: stored) { LogChange.requested(.deadLetter($1.deadLetter)).write(to: &$0) }
-        }
+        let frame = encode(.changes) { $0.put(stored.map { LogChange.requested(.deadLetter($0.deadLetter)) }) }
         let position = LogPosition(segment: header.number, offset: frame.offset)
         for (index, deadLetter) in stored.enumerated() {
             deadLetters[deadLetter.number] = DeadLetterPosition(frame: position, index: index)

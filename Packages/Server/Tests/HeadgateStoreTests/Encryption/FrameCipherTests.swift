@@ -47,7 +47,7 @@ import Testing
                 var contents: [String] = []
                 while case .frame(let frame, let offset) = scan.next() {
                     var reader = LogReader(scan.content(of: frame, at: offset))
-                    contents.append((try? reader.takeText()) ?? "?")
+                    contents.append((try? reader.take(String.self)) ?? "?")
                 }
                 return contents
             }

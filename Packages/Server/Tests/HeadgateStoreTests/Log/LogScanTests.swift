@@ -28,7 +28,7 @@ struct LogScanTests {
             let report = SegmentReport(scan, from: LogHeader.size)
             let contents = report.frames.map { frame, offset in
                 var reader = LogReader(scan.content(of: frame, at: offset))
-                return (try? reader.takeText()) ?? "?"
+                return (try? reader.take(String.self)) ?? "?"
             }
             return (report, contents)
         }

@@ -47,7 +47,7 @@ struct LogStateTests {
         writer.put(state)
         let read = try writer.bytes.withRawBytes { (bytes) throws(LogReader.Unsound) in
             var reader = LogReader(bytes)
-            return try reader.takeState()
+            return try reader.take(LogState.self)
         }
         var again = LogWriter()
         again.put(read)
@@ -80,7 +80,7 @@ struct LogStateTests {
             #expect(throws: LogReader.Unsound.self) {
                 try writer.bytes.withRawBytes { (bytes) throws(LogReader.Unsound) in
                     var reader = LogReader(bytes)
-                    _ = try LogChange(&reader)
+                    _ = try reader.take(LogChange.self)
                 }
             }
         }
@@ -107,7 +107,7 @@ struct LogStateTests {
             #expect(throws: LogReader.Unsound.self) {
                 try writer.bytes.withRawBytes { (bytes) throws(LogReader.Unsound) in
                     var reader = LogReader(bytes)
-                    _ = try reader.takeState()
+                    _ = try reader.take(LogState.self)
                 }
             }
         }
@@ -135,7 +135,7 @@ struct LogStateTests {
         for count in 0..<writer.bytes.count {
             let state = Array(writer.bytes[..<count]).withRawBytes { bytes in
                 var reader = LogReader(bytes)
-                return try? reader.takeState()
+                return try? reader.take(LogState.self)
             }
             #expect(state == nil, "\(count)")
         }

@@ -23,7 +23,7 @@ import Testing
         writer.put(set)
         let read = try writer.bytes.withUnsafeBytes { bytes throws(LogReader.Unsound) in
             var reader = LogReader(bytes)
-            return try reader.takeNumberSet()
+            return try reader.take(NumberSet.self)
         }
         #expect(read == set)
     }
