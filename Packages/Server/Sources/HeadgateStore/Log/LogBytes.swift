@@ -93,6 +93,7 @@ struct LogReader {
         try Value(from: &self)
     }
 
+    /// Takes a number, which takes as many bytes as its type has.
     mutating func takeNumber<Number: FixedWidthInteger & BitwiseCopyable>() throws(Unsound) -> Number {
         guard left >= MemoryLayout<Number>.size else { throw Unsound() }
         defer { offset += MemoryLayout<Number>.size }
@@ -116,8 +117,10 @@ struct LogReader {
         return number
     }
 
+    /// Takes a value that may be missing, from an array.
     mutating func takeIfAny<Value: LogCodable>() throws(Unsound) -> Value? { try take([Value].self).first }
 
+    /// Takes a number that may be missing.
     mutating func takeOptional() throws(Unsound) -> Int64? {
         try take(UInt8.self) == 0 ? nil : try take()
     }
