@@ -139,6 +139,12 @@ final class ActiveSegment {
         try write(synced: true)
     }
 
+    /// Records the highest number that was given, if nothing else does any more.
+    func mark(given number: SequenceNumber) throws(DiskFault) {
+        encode(.restartMarker) { $0.put(number) }
+        try write(synced: true)
+    }
+
     /// Closes the segment in order. If nothing was written since the segment was continued, its former end is restored,
     /// so that stops and starts take no room.
     func close() throws(DiskFault) {

@@ -158,6 +158,8 @@ struct LogRecovery {
                     segment.index.add(group.span, at: offset..<offset + (size ?? frame.size))
                 case .changes:
                     state.apply(try LogReader.value(in: bytes), in: segment.position(offset))
+                case .restartMarker where !bytes.isEmpty:
+                    state.lastSequenceNumber = max(state.lastSequenceNumber, try LogReader.value(in: bytes))
                 case .snapshot, .summary, .closed, .ids, .restartMarker: break
                 }
             }
@@ -297,6 +299,9 @@ struct LogRecovery {
             try file.sync()
         }
         let active = active(replay, end: end, last: last.frame.checksum)
+        if let damage = reading.report.damaged.last, damage.upperBound > end, active.hasRoom() {
+            try Fault.of { () throws(DiskFault) in try active.mark(given: state.lastSequenceNumber) }
+        }
         return try outcome(state, active, next: inventory.newest + 1, inventory)
     }
 

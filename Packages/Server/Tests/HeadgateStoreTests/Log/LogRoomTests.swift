@@ -193,6 +193,37 @@ struct LogRoomTests {
         #expect(rest.allSatisfy { $0 == 0 })
     }
 
+    @Test("Q8: without room for a segment, numbers of damaged events are not given again after two starts")
+    func numbersAfterDamage() throws {
+        let (_, last, segment) = try killedWhenFull()
+        try scene.options.open().engine.finish()
+        // The closing frame confirms the last group, so that its damage is no interrupted write.
+        let newest = try #require(try files().first { $0.number == segment })
+        let group = try #require(frames(newest.bytes, segment).last { $0.frame.kind == .group })
+        var damaged = newest.bytes
+        damaged[group.offset + LogFrame.headerSize + 60] ^= 0x40
+        try damaged.write(to: URL(fileURLWithPath: newest.path))
+        for _ in 1...2 {
+            let opened = try scene.options.open()
+            #expect(opened.engine.log.active.segment.number == segment)
+            #expect(opened.state.lastSequenceNumber >= last)
+        }
+    }
+
+    private func frames(_ bytes: Data, _ segment: UInt64) -> [(frame: LogFrame, offset: Int)] {
+        Array(bytes).withUnsafeBytes { bytes in
+            guard case .header(let header) = LogHeader.read(bytes) else { return [] }
+            let start = LogPosition(segment: segment, offset: LogHeader.size)
+            var scan = LogScan(
+                UnsafeRawBufferPointer(rebasing: bytes[LogHeader.size...]), from: start, behind: header.checksum)
+            var frames: [(frame: LogFrame, offset: Int)] = []
+            while let found = scan.next() {
+                if case .frame(let frame, let offset) = found { frames.append((frame, offset)) }
+            }
+            return frames
+        }
+    }
+
     @Test("Q8: a start without room takes the room of an unused file")
     func removesBlank() throws {
         let (disk, last, segment) = try killedWhenFull()
