@@ -65,7 +65,7 @@ extension LogGroup.Pieces {
     /// True if the group contains only events, and nothing that other groups depend on.
     fileprivate var isAlone: Bool {
         guard let extras: LogExtras = try? extras.read() else { return false }
-        return extras.newRoutes.isEmpty && extras.initialState.dispatchers.isEmpty && extras.initialState.kept.isEmpty
-            && extras.requeued.isEmpty
+        return extras.newRoutes.isEmpty && extras.initialState.isEmpty && extras.requeued.isEmpty
+            && extras.forgottenIDs == 0
     }
 }

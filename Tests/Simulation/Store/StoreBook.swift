@@ -33,7 +33,9 @@ struct StoreBook {
     private(set) var ids: [SequenceNumber: Perhaps<RecentIDs>] = [:]
     private(set) var kept: [String: Perhaps<[UInt8]>] = [:]
     /// The newest stored event.
-    private(set) var newest: SequenceNumber = 0
+    var newest: SequenceNumber { ends.last ?? 0 }
+    /// The last number of the latest start, and the newest event of each group since then.
+    private var ends: [SequenceNumber] = []
     /// The highest numbers up to which events, or ids, may be dropped.
     private var trimmed: SequenceNumber = 0
     private var forgotten: SequenceNumber = 0
@@ -63,7 +65,7 @@ struct StoreBook {
             events[event.sequenceNumber, default: Perhaps()].change(isDone) { _ in offer }
             offers[event.sequenceNumber, default: []].append(offer)
         }
-        if isDone { newest = group.chunk.lastSequenceNumber }
+        if isDone { ends.append(group.chunk.lastSequenceNumber) }
     }
 
     mutating func write(_ changes: [StoreChange], _ isDone: Bool) {
@@ -109,6 +111,14 @@ struct StoreBook {
 
     private mutating func removeDeadLetter(_ key: DeadLetterKey, _ isDone: Bool) {
         deadLetters[key, default: Perhaps()].change(isDone) { _ in nil }
+    }
+
+    /// Notes that events may be lost, with the ids that came with them.
+    mutating func lost(_ numbers: Set<SequenceNumber>) {
+        for number in numbers {
+            events[number]?.change(false) { _ in nil }
+            ids[number]?.change(false) { _ in nil }
+        }
     }
 
     // MARK: Required contents
@@ -169,9 +179,10 @@ struct StoreBook {
     /// Checks the contents after a start, which are certain from then on.
     /// - Parameter isLax: True if the newest contents may be lost.
     mutating func reopened(
-        _ state: StoredState, _ chunks: [Chunk], _ table: [StoredDeadLetter], isLax: Bool, _ record: Record
+        _ state: StoredState, _ chunks: [Chunk], _ table: [StoredDeadLetter], isLax: Bool, _ damage: StoreDamage?,
+        _ record: Record
     ) {
-        checkWhole(state, chunks, isLax, record)
+        checkWhole(state, chunks, isLax, damage, record)
         if isLax {
             forgetDeadLetterNumbers()
             learn(table)
@@ -188,6 +199,7 @@ struct StoreBook {
             record.insist(behind.isEmpty, "\(first) is lost, but \(behind) after it are not")
         } else {
             record.insist(missing.isEmpty, "\(missing.sorted()) are lost")
+            let newest = ends.last { damage?.lost.contains($0) != true } ?? 0
             record.insist(state.lastSequenceNumber >= newest, "\(newest) may be reused")
             checkValues(state, table, record)
         }
@@ -195,8 +207,12 @@ struct StoreBook {
     }
 
     /// Checks what holds after every start.
-    private func checkWhole(_ state: StoredState, _ chunks: [Chunk], _ isLax: Bool, _ record: Record) {
-        record.insist(state.warnings.isEmpty, "the store reports damage: \(state.warnings)")
+    private func checkWhole(
+        _ state: StoredState, _ chunks: [Chunk], _ isLax: Bool, _ damage: StoreDamage?, _ record: Record
+    ) {
+        let isExplained = state.warnings.allSatisfy { damage?.explains($0) == true }
+        record.insist(isExplained, "the store reports damage: \(state.warnings)")
+        let lost = damage?.lost.count ?? 0
         for chunk in chunks { check(chunk, isLax: isLax, record) }
         let all = chunks.flatMap { Array($0) }
         record.insist(Set(all.map(\.sequenceNumber)).count == all.count, "events are stored twice")
@@ -208,8 +224,10 @@ struct StoreBook {
             }
             let counted = state.unsettled[dispatcher.number] ?? [:]
             let there = RouteTallies(waiting)
+            // A damaged event of a segment with a summary counts until it is read.
+            let isRight = lost == 0 ? counted == there : 0...lost ~= counted.total.events - there.total.events
             record.insist(
-                counted == there, "\(counted.total) are counted for \(dispatcher.id), and there are \(there.total)")
+                isRight, "\(counted.total) are counted for \(dispatcher.id), and there are \(there.total)")
             let end = dispatcher.settled.ranges.last?.upperBound ?? dispatcher.position
             record.insist(end <= state.lastSequenceNumber, "\(end) is settled but was never assigned")
         }
@@ -252,7 +270,7 @@ struct StoreBook {
         events = Dictionary(
             found.map { ($0.sequenceNumber, Perhaps(Offer(record: $0.record, route: $0.route))) },
             uniquingKeysWith: { $1 })
-        newest = state.lastSequenceNumber
+        ends = [state.lastSequenceNumber]
         deadLetters = Dictionary(table.map { (DeadLetterKey($0), Perhaps($0.deadLetter)) }) { $1 }
     }
 }

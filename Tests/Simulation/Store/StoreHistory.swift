@@ -20,6 +20,8 @@ final class StoreHistory {
     private var queue: StoreQueue
     /// The keys of the store, or nil if it is never encrypted.
     private let keys: KeySwitches?
+    /// The damage of frames, or nil if none is damaged.
+    private let damage: StoreDamage?
     private var isOpen = false
     /// True if the end of this life was handled.
     private var isOver = true
@@ -33,6 +35,8 @@ final class StoreHistory {
         durability = record.oneIn(3) ? .normal : .full
         room = record.oneIn(4) ? DiskRoom(record) : nil
         segmentSize = room?.segmentSize ?? record.pick([1, 2, 4, 16]) << 10
+        // The frames to damage are searched without a key, and what is kept of them takes room.
+        damage = seed.number % 3 == 1 && room == nil ? StoreDamage(seed, durability) : nil
         medium.room = room?.bytes
         disk = SimulatedDisk(medium, record)
         executor = SimulatedStoreExecutor(options: StoreOptions(directory: "/data"), disk, SimulatedScheduler(), record)
@@ -73,7 +77,8 @@ final class StoreHistory {
             record.note(
                 "started: \(state.lastSequenceNumber) is the last, dispatchers \(state.dispatchers.map(\.number).sorted()), "
                     + "\(deadLetters.count) letters")
-            queue.began(state, chunks, deadLetters, record)
+            if !state.warnings.isEmpty { record.count(.frameLeftOut) }
+            queue.began(state, chunks, deadLetters, damage, record)
         } catch {
             record.count(.startFailed)
             record.note("does not start: \(error.message)")
@@ -104,15 +109,29 @@ final class StoreHistory {
             record.count(.killed)
             queue.ended(.orderly)
         }
+        endDamage()
         (isOpen, isOver) = (false, true)
+    }
+
+    /// Damages frames after the end of a life.
+    private func endDamage() {
+        guard let damage else { return }
+        damage.lifeEnded(medium, record)
+        queue.lost(damage.lost)
     }
 
     // MARK: Steps
 
     private func act() {
+        if let damage {
+            damage.strikeInLife(medium, record)
+            queue.lost(damage.lost)
+        }
         switch record.number(0...99) {
         case 0...2 where room != nil: fill()
-        case 0...29: ask(queue.group(record))
+        case 0...29:
+            queue.skip(damage?.gap() ?? 0)
+            ask(queue.group(record))
         case 30...49: ask(queue.settling(record))
         case 50...57: ask(queue.somethingElse(record))
         case 58...79: turn()
@@ -128,6 +147,7 @@ final class StoreHistory {
 
     private func ask(_ job: StoreAsk?) {
         guard let job else { return }
+        if case .append(let group) = job { damage?.requested(group) }
         put(job)
         record.note("asks for \(job.inWords)")
         if record.oneIn(2) { turn() }
@@ -147,7 +167,8 @@ final class StoreHistory {
         let news = executor.takeNews()
         guard !disk.isDown else { return }
         for news in news {
-            record.insist(news.losses.quarantined == 0, "\(news.losses.quarantined) events are damaged")
+            let lost = damage?.lost.count ?? 0
+            record.insist(news.losses.quarantined <= lost, "\(news.losses.quarantined) events are damaged")
             record.insist(
                 news.losses.droppedDeadLetters.isEmpty, "dead letters are dropped: \(news.losses.droppedDeadLetters)")
             for answer in news.answers { answer() }
@@ -196,6 +217,7 @@ final class StoreHistory {
         disk.end()
         executor.end()
         queue.ended(.orderly)
+        endDamage()
         (isOpen, isOver) = (false, true)
     }
 

@@ -75,9 +75,12 @@ struct StoreQueue {
 
     // MARK: Restarts
 
-    mutating func began(_ state: StoredState, _ chunks: [Chunk], _ table: [StoredDeadLetter], _ record: Record) {
+    mutating func began(
+        _ state: StoredState, _ chunks: [Chunk], _ table: [StoredDeadLetter], _ damage: StoreDamage?,
+        _ record: Record
+    ) {
         if case .powerless(.full) = end { book = safeBook }
-        book.reopened(state, chunks, table, isLax: isLax, record)
+        book.reopened(state, chunks, table, isLax: isLax, damage, record)
         (safeBook, unsynced, end) = (book, [], .orderly)
         given = state.lastSequenceNumber
         routes = state.routes
@@ -103,7 +106,16 @@ struct StoreQueue {
         (unsynced, self.end) = ([], end)
     }
 
+    /// Notes that events may be lost.
+    mutating func lost(_ numbers: Set<SequenceNumber>) {
+        book.lost(numbers)
+        safeBook.lost(numbers)
+    }
+
     // MARK: Requests
+
+    /// Gives numbers to events that the store refuses.
+    mutating func skip(_ count: SequenceNumber) { given += count }
 
     mutating func requested(_ job: StoreAsk) {
         switch job {
