@@ -20,6 +20,8 @@ struct LogCorruption {
     /// Events after a damaged frame that no later frame confirms as written. A start takes the damaged frame for the
     /// end of the log.
     private(set) var cutOff: [SequenceNumber] = []
+    /// True if there are such frames, with or without events.
+    private(set) var cutsOff = false
 
     /// - Parameters:
     ///   - bytes: The content of the file.
@@ -52,7 +54,8 @@ struct LogCorruption {
                     segment: header.number)
             }
             guard let end = holes.first(where: { $0 >= sure }) else { return }
-            cutOff = all.filter { $0.position > end }.compactMap(\.pieces).flatMap(\.events)
+            let behind = all.filter { $0.position > end }
+            (cutOff, cutsOff) = (behind.compactMap(\.pieces).flatMap(\.events), !behind.isEmpty)
         }
     }
 }

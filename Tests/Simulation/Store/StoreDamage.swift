@@ -12,6 +12,8 @@ final class StoreDamage {
     /// Events that may be lost. Their numbers may be given again, unless something else mentions them.
     private(set) var lost: Set<SequenceNumber> = []
 
+    /// True if a damaged frame ends the log for the next start, although there are frames behind it.
+    private(set) var cutsOff = false
     private let durability: Durability
 
     init(_ seed: Seed, _ durability: Durability) {
@@ -45,9 +47,12 @@ final class StoreDamage {
     func lifeEnded(_ medium: SimulatedMedium, _ record: Record) {
         if isTrue(oneIn: 3) { strike(medium, inLife: false, record) }
         // If the frames that confirmed a damaged one are gone, a start takes the damaged one for the end of the log.
+        cutsOff = false
         guard !lost.isEmpty else { return }
         for (path, node) in medium.names where path.hasSuffix(".log") {
-            lost.formUnion(LogCorruption(node.bytes, inLife: false).cutOff)
+            let found = LogCorruption(node.bytes, inLife: false)
+            lost.formUnion(found.cutOff)
+            cutsOff = cutsOff || found.cutsOff
         }
     }
 

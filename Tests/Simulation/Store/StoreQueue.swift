@@ -80,7 +80,7 @@ struct StoreQueue {
         _ record: Record
     ) {
         if case .powerless(.full) = end { book = safeBook }
-        book.reopened(state, chunks, table, isLax: isLax, damage, record)
+        book.reopened(state, chunks, table, isLax: isLax || damage?.cutsOff == true, damage, record)
         (safeBook, unsynced, end) = (book, [], .orderly)
         given = state.lastSequenceNumber
         routes = state.routes

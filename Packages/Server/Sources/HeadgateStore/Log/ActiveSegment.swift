@@ -140,7 +140,7 @@ final class ActiveSegment {
     }
 
     /// Records the highest number that was given, if nothing else does any more.
-    func mark(given number: SequenceNumber) throws(DiskFault) {
+    func record(given number: SequenceNumber) throws(DiskFault) {
         encode(.restartMarker) { $0.put(number) }
         try write(synced: true)
     }

@@ -284,6 +284,7 @@ struct LogRecovery {
         guard let last = frames.last else { throw .damaged("the newest segment has no record") }
         let end = last.offset + last.frame.size
         let begin = doubtful.first?.offset ?? end
+        let active = active(replay, end: end, last: last.frame.checksum)
         try Fault.of { () throws(DiskFault) in
             // The next start must not take a later, unfinished segment for the newest one.
             for source in inventory.sources where source.header.number > tail.number {
@@ -291,18 +292,24 @@ struct LogRecovery {
             }
             let file = try tail.open()
             try file.write(Array(reading.bytes(begin..<end)), at: begin)
+            if forgetsNumbers(reading, behind: end), active.hasRoom() {
+                try file.sync()
+                try active.record(given: state.lastSequenceNumber)
+            }
             // Bytes after the end must not be taken for later frames.
-            try file.fill(end..<tail.file.size)
+            try file.fill(active.end..<tail.file.size)
             try file.sync()
             // If the segment has just been begun, its header is in doubt as well.
             try file.write(reading.source.header.bytes, at: 0)
             try file.sync()
         }
-        let active = active(replay, end: end, last: last.frame.checksum)
-        if let damage = reading.report.damaged.last, damage.upperBound > end, active.hasRoom() {
-            try Fault.of { () throws(DiskFault) in try active.mark(given: state.lastSequenceNumber) }
-        }
         return try outcome(state, active, next: inventory.newest + 1, inventory)
+    }
+
+    /// Returns true if damage that may have been events is overwritten or set aside now. The next start does not know how
+    /// many there were.
+    private func forgetsNumbers(_ reading: LogReading, behind end: Int) -> Bool {
+        !lost.isEmpty || reading.report.damaged.last.map { $0.upperBound > end } == true
     }
 
     private mutating func begin(
