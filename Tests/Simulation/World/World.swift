@@ -319,15 +319,17 @@ final class World {
         guard let service else { return }
         record.count(.stoppedInOrder)
         wasWell = store.disk.isWell && !store.executor.isHeld && store.executor.syncTime < SlowSyncs.long
-        var isStopped = false
-        service.stop { _ in isStopped = true }
-        for _ in 0..<50 where !(isStopped && service.sessions.count == 0) {
+        var outcome: StopOutcome?
+        service.stop { outcome = $0 }
+        for _ in 0..<50 where !(outcome != nil && service.sessions.count == 0) {
             _ = fleet.hear()
             scheduler.endTurn()
             store.executor.takeTurn()
             scheduler.advance(by: .milliseconds(200))
         }
-        record.expect(store.disk.isDown || isStopped && service.sessions.count == 0, "the stop does not end")
+        record.expect(store.disk.isDown || outcome != nil && service.sessions.count == 0, "the stop does not end")
+        // With slow syncs the shutdown timeout may pass while groups wait. The daemon logs that it left them.
+        if outcome?.isStoreClosed == false, store.executor.syncTime > .zero { wasWell = false }
     }
 
     // MARK: The end
