@@ -139,7 +139,7 @@ final class ActiveSegment {
         try write(synced: true)
     }
 
-    /// Records the highest number that was given, if nothing else does any more.
+    /// Writes a restart marker with the highest number that was given.
     func record(given number: SequenceNumber) throws(DiskFault) {
         encode(.restartMarker) { $0.put(number) }
         try write(synced: true)

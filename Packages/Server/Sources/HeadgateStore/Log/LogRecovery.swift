@@ -292,12 +292,15 @@ struct LogRecovery {
             }
             let file = try tail.open()
             try file.write(Array(reading.bytes(begin..<end)), at: begin)
-            if forgetsNumbers(reading, behind: end), active.hasRoom() {
+            let needsMarker = needsMarker(reading, behind: last)
+            if needsMarker, active.hasRoom() {
                 try file.sync()
                 try active.record(given: state.lastSequenceNumber)
             }
-            // Bytes after the end must not be taken for later frames.
-            try file.fill(active.end..<tail.file.size)
+            // Bytes after the end must not be taken for later frames. A closing frame that no marker can replace stays:
+            // nothing more fits into the segment.
+            let free = needsMarker && !active.hasRoom() ? max(active.end, reading.report.end) : active.end
+            try file.fill(free..<tail.file.size)
             try file.sync()
             // If the segment has just been begun, its header is in doubt as well.
             try file.write(reading.source.header.bytes, at: 0)
@@ -306,10 +309,12 @@ struct LogRecovery {
         return try outcome(state, active, next: inventory.newest + 1, inventory)
     }
 
-    /// Returns true if damage that may have been events is overwritten or set aside now. The next start does not know how
-    /// many there were.
-    private func forgetsNumbers(_ reading: LogReading, behind end: Int) -> Bool {
-        !lost.isEmpty || reading.report.damaged.last.map { $0.upperBound > end } == true
+    /// Returns true if only a restart marker can tell the next start that damaged bytes had been on the disk, or how many
+    /// events may have been in damaged bytes that are overwritten or set aside now.
+    /// - Parameter last: the last frame except a closing frame.
+    private func needsMarker(_ reading: LogReading, behind last: (frame: LogFrame, offset: Int)) -> Bool {
+        guard let damage = reading.report.damaged.last, lost.isEmpty else { return !lost.isEmpty }
+        return last.frame.kind != .restartMarker || damage.upperBound > last.offset
     }
 
     private mutating func begin(

@@ -210,6 +210,34 @@ struct LogRoomTests {
         }
     }
 
+    @Test("Q5, Q8: without room for a segment, events behind a damaged one are not lost by two starts")
+    func provenAfterDamage() throws {
+        let disk = FaultyDisk()
+        (scene.options.disk, scene.options.segmentSize, disk.room) = (disk, Self.segment, 2 * Self.segment)
+        for number in 1...3 as ClosedRange<SequenceNumber> {
+            let engine = try scene.options.open().engine
+            defer { engine.finish() }
+            guard number == 1 else { continue }
+            _ = engine.commit([.write([.dispatcher(.at(0))])])
+            for event in 1...3 as ClosedRange<SequenceNumber> {
+                _ = engine.commit([.append(Groups.of(event...event, newRoutes: event == 1 ? [1: [1]] : [:]))])
+            }
+        }
+        // With `normal` only the closing frame confirms the groups.
+        let only = try #require(try files().last)
+        let group = try #require(frames(only.bytes, only.number).filter { $0.frame.kind == .group }.dropFirst().first)
+        var damaged = only.bytes
+        damaged[group.offset + LogFrame.headerSize + 60] ^= 0x40
+        try damaged.write(to: URL(fileURLWithPath: only.path))
+        disk.room = disk.taken
+        for _ in 1...2 {
+            let opened = try scene.options.open()
+            #expect(opened.engine.log.active.segment.number == only.number)
+            #expect(opened.state.lastSequenceNumber >= 3)
+            #expect(opened.engine.log.active.segment.index.total.events == 2)
+        }
+    }
+
     private func frames(_ bytes: Data, _ segment: UInt64) -> [(frame: LogFrame, offset: Int)] {
         Array(bytes).withUnsafeBytes { bytes in
             guard case .header(let header) = LogHeader.read(bytes) else { return [] }
