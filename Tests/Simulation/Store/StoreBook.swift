@@ -33,9 +33,13 @@ struct StoreBook {
     private(set) var ids: [SequenceNumber: Perhaps<RecentIDs>] = [:]
     private(set) var kept: [String: Perhaps<[UInt8]>] = [:]
     /// The newest stored event.
-    var newest: SequenceNumber { ends.last ?? 0 }
-    /// The last number of the latest start, and the newest event of each group since then.
+    var newest: SequenceNumber { ends.last ?? start }
+    /// The last number of the latest start.
+    private var start: SequenceNumber = 0
+    /// The newest event of each group since then.
     private var ends: [SequenceNumber] = []
+    /// The events that were lost at the latest start. After more damage, a start may leave out fewer numbers than before.
+    private var lostAtStart: Set<SequenceNumber> = []
     /// The highest numbers up to which events, or ids, may be dropped.
     private var trimmed: SequenceNumber = 0
     private var forgotten: SequenceNumber = 0
@@ -199,11 +203,13 @@ struct StoreBook {
             record.insist(behind.isEmpty, "\(first) is lost, but \(behind) after it are not")
         } else {
             record.insist(missing.isEmpty, "\(missing.sorted()) are lost")
-            let newest = ends.last { damage?.lost.contains($0) != true } ?? 0
+            let lost = damage?.lost ?? []
+            let newest = ends.last { !lost.contains($0) } ?? (lost.isSubset(of: lostAtStart) ? start : 0)
             record.insist(state.lastSequenceNumber >= newest, "\(newest) may be reused")
             checkValues(state, table, record)
         }
         adopt(state, chunks, table)
+        lostAtStart = damage?.lost ?? []
     }
 
     /// Checks what holds after every start.
@@ -270,7 +276,7 @@ struct StoreBook {
         events = Dictionary(
             found.map { ($0.sequenceNumber, Perhaps(Offer(record: $0.record, route: $0.route))) },
             uniquingKeysWith: { $1 })
-        ends = [state.lastSequenceNumber]
+        (start, ends) = (state.lastSequenceNumber, [])
         deadLetters = Dictionary(table.map { (DeadLetterKey($0), Perhaps($0.deadLetter)) }) { $1 }
     }
 }

@@ -38,6 +38,9 @@ final class StoreDamage {
     /// Notes a group whose numbers may have been lost before.
     func requested(_ group: AppendGroup) { lost.subtract(group.chunk.map(\.sequenceNumber)) }
 
+    /// Notes that a start has read the log, and what is lost with a damaged frame.
+    func started() { cutsOff = false }
+
     /// Damages a frame at times, while the store runs.
     func strikeInLife(_ medium: SimulatedMedium, _ record: Record) {
         if isTrue(oneIn: 40) { strike(medium, inLife: true, record) }
@@ -47,7 +50,6 @@ final class StoreDamage {
     func lifeEnded(_ medium: SimulatedMedium, _ record: Record) {
         if isTrue(oneIn: 3) { strike(medium, inLife: false, record) }
         // If the frames that confirmed a damaged one are gone, a start takes the damaged one for the end of the log.
-        cutsOff = false
         guard !lost.isEmpty else { return }
         for (path, node) in medium.names where path.hasSuffix(".log") {
             let found = LogCorruption(node.bytes, inLife: false)

@@ -79,6 +79,7 @@ final class StoreHistory {
                     + "\(deadLetters.count) letters")
             if !state.warnings.isEmpty { record.count(.frameLeftOut) }
             queue.began(state, chunks, deadLetters, damage, record)
+            damage?.started()
         } catch {
             record.count(.startFailed)
             record.note("does not start: \(error.message)")

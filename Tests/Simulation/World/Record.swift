@@ -40,7 +40,7 @@ enum Situation: String, CaseIterable {
     static let ofStores: [Situation] = [
         .segmentBegun, .segmentForgotten, .segmentCopied, .logRecovered, .writtenAtOnce, .syncedAhead, .diskFilled,
         .ioError, .syncFailed, .killed, .powerLost, .startFailed, .stoppedInOrder, .unansweredKept, .unpacked,
-        .deadLettersListed, .deadLettersPurged, .requeued,
+        .deadLettersListed, .deadLettersPurged, .requeued, .frameRotted, .lastFrameRotted, .frameLeftOut,
     ]
 }
 
