@@ -14,6 +14,7 @@ final class StoreDamage {
 
     /// True if a damaged frame ends the log for the next start, although there are frames behind it.
     private(set) var cutsOff = false
+    private var hasStruck = false
     private let durability: Durability
 
     init(_ seed: Seed, _ durability: Durability) {
@@ -21,12 +22,12 @@ final class StoreDamage {
         random = SeededRandom(seed: Seed(seed.number ^ 0x726f_74))
     }
 
-    /// Returns true if a warning of a start may follow from damage. With `normal` a damaged frame that was not synced ends
-    /// the log, and the frames after it may have dropped segments.
+    /// Returns true if a warning of a start may follow from damage. With `normal` a damaged frame may end the log, and the
+    /// frames behind it may have dropped files.
     func explains(_ warning: String) -> Bool {
-        guard !lost.isEmpty else { return false }
-        return warning.contains(" are damaged and are ignored")
-            || durability == .normal && warning.hasPrefix("the segment ") && warning.hasSuffix(" no longer exists")
+        hasStruck
+            && (warning.contains(" are damaged and are ignored")
+                || durability == .normal && warning.contains(" no longer exists"))
     }
 
     private func isTrue(oneIn count: Int) -> Bool { Int.random(in: 0..<count, using: &random) == 0 }
@@ -69,5 +70,6 @@ final class StoreDamage {
         record.note("a frame with \(frame.events) is damaged")
         node.corrupt(at: Int.random(in: frame.range, using: &random), bit: 1 << UInt8.random(in: 0...7, using: &random))
         lost.formUnion(frame.events)
+        hasStruck = true
     }
 }
