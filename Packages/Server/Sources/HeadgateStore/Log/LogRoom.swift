@@ -15,16 +15,17 @@ extension SegmentLog {
             || active.hasRoom(beside: reserve.left(by: entry.claim, makesRoom: true)) && makesRoom(entry)
     }
 
-    /// Returns true if there is room for another file once the entry is written and the segments without needed content
-    /// are dropped, or if the active segment is the only needed one then. Retained events do not count as needed, because
-    /// they are dropped when there is no room (Behaviour R1).
+    /// Returns true if the entry makes room for another file, or leaves the active segment as the only needed one.
+    /// Segments that were not needed before do not count, because they are dropped already, and nor do retained events,
+    /// which are dropped when there is no room (Behaviour R1).
     private func makesRoom(_ entry: LogEntry) -> Bool {
         guard case .changes(let changes) = entry else { return false }
-        var next = state.withoutRetained
+        let now = state.withoutRetained
+        var next = now
         next.apply(changes, in: active.segment.position(active.next))
-        let unneeded = unneeded(next, except: standIn)
-        let bytes = unneeded.reduce(0) { $0 + $1.file.size }
-        return bytes >= options.leastSegmentSize || bytes > 0 && unneeded.count == next.segments.count
+        let unneeded = (before: unneeded(now, except: standIn), then: unneeded(next, except: standIn))
+        let bytes = unneeded.then.map(\.file.size).reduce(0, +) - unneeded.before.map(\.file.size).reduce(0, +)
+        return bytes >= options.leastSegmentSize || bytes > 0 && unneeded.then.count == next.segments.count
     }
 
     /// Returns the segments without needed content.
