@@ -4,14 +4,13 @@ import HeadgateSeeds
 @testable import HeadgateStore
 
 /// Damage of single frames with events (Behaviour Q8), while a store runs or between two starts. A damaged frame loses
-/// its events and nothing else.
+/// its events, and the frames behind it if none of them confirms it.
 ///
 /// It draws its own random numbers, so that histories without damage stay as they are.
 final class StoreDamage {
     private var random: SeededRandom
     /// Events that may be lost. Their numbers may be given again, unless something else mentions them.
     private(set) var lost: Set<SequenceNumber> = []
-
     /// True if a damaged frame ends the log for the next start, although there are frames behind it.
     private(set) var cutsOff = false
     private var hasStruck = false
@@ -51,7 +50,7 @@ final class StoreDamage {
     func lifeEnded(_ medium: SimulatedMedium, _ record: Record) {
         if isTrue(oneIn: 3) { strike(medium, inLife: false, record) }
         // If the frames that confirmed a damaged one are gone, a start takes the damaged one for the end of the log.
-        guard !lost.isEmpty else { return }
+        guard hasStruck else { return }
         for (path, node) in medium.names where path.hasSuffix(".log") {
             let found = LogCorruption(node.bytes, inLife: false)
             lost.formUnion(found.cutOff)

@@ -25,10 +25,7 @@ struct LogWriter {
     }
 
     /// Adds the number of bytes, and the bytes.
-    mutating func put(_ piece: [UInt8]) { putPiece(piece) }
-
-    /// Adds the number of bytes, and the bytes.
-    mutating func putPiece(_ piece: some Collection<UInt8>) {
+    mutating func put(_ piece: [UInt8]) {
         put(UInt32(piece.count))
         bytes.append(contentsOf: piece)
     }

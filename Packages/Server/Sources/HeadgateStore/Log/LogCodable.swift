@@ -30,7 +30,7 @@ extension Int: LogCodable {
 
 /// The number of bytes, and the bytes.
 extension String: LogCodable {
-    func write(to writer: inout LogWriter) { writer.putPiece(utf8) }
+    func write(to writer: inout LogWriter) { writer.put(Array(utf8)) }
 
     init(from reader: inout LogReader) throws(LogReader.Unsound) {
         self.init(decoding: try reader.takePiece(), as: UTF8.self)

@@ -17,7 +17,8 @@ struct LogFrame: Equatable {
         /// The closing frame: the daemon stopped in order. The next frame overwrites it.
         case closed = 5
         /// The restart marker: a start continued here. Everything before it, except perhaps the header, was on the disk
-        /// when this frame was written, or when the start wrote its new header.
+        /// when this frame was written, or when the start wrote its new header. It may have the highest number that was
+        /// given.
         case restartMarker = 7
         /// Events that were committed together, in pieces that may be packed.
         case group = 8

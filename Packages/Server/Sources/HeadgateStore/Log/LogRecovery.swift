@@ -159,7 +159,8 @@ struct LogRecovery {
                 case .changes:
                     state.apply(try LogReader.value(in: bytes), in: segment.position(offset))
                 case .restartMarker where !bytes.isEmpty:
-                    state.lastSequenceNumber = max(state.lastSequenceNumber, try LogReader.value(in: bytes))
+                    var reader = LogReader(bytes)
+                    state.lastSequenceNumber = max(state.lastSequenceNumber, try reader.takeSequenceNumber())
                 case .snapshot, .summary, .closed, .ids, .restartMarker: break
                 }
             }
@@ -292,15 +293,18 @@ struct LogRecovery {
             }
             let file = try tail.open()
             try file.write(Array(reading.bytes(begin..<end)), at: begin)
-            let needsMarker = needsMarker(reading, behind: last)
-            if needsMarker, active.hasRoom() {
-                try file.sync()
-                try active.record(given: state.lastSequenceNumber)
+            var kept = end
+            if needsMarker(reading, behind: last) {
+                // Nothing more is written behind a summary, so a closing frame may stay and prove the rest.
+                kept = reading.report.end
+                if active.hasRoom() {
+                    try file.sync()
+                    try active.record(given: state.lastSequenceNumber)
+                    kept = active.end
+                }
             }
-            // Bytes after the end must not be taken for later frames. A closing frame that no marker can replace stays:
-            // nothing more fits into the segment.
-            let free = needsMarker && !active.hasRoom() ? max(active.end, reading.report.end) : active.end
-            try file.fill(free..<tail.file.size)
+            // Bytes after the end must not be taken for later frames.
+            try file.fill(kept..<tail.file.size)
             try file.sync()
             // If the segment has just been begun, its header is in doubt as well.
             try file.write(reading.source.header.bytes, at: 0)

@@ -210,8 +210,10 @@ struct LogRoomTests {
         }
     }
 
-    @Test("Q5, Q8: without room for a segment, events behind a damaged one are not lost by two starts")
-    func provenAfterDamage() throws {
+    @Test(
+        "Q5, Q8: without room for a segment, events behind a damaged one are not lost by two starts",
+        arguments: [false, true])
+    func provenAfterDamage(isSealed: Bool) throws {
         let disk = FaultyDisk()
         (scene.options.disk, scene.options.segmentSize, disk.room) = (disk, Self.segment, 2 * Self.segment)
         for number in 1...3 as ClosedRange<SequenceNumber> {
@@ -222,6 +224,7 @@ struct LogRoomTests {
             for event in 1...3 as ClosedRange<SequenceNumber> {
                 _ = engine.commit([.append(Groups.of(event...event, newRoutes: event == 1 ? [1: [1]] : [:]))])
             }
+            if isSealed { _ = try engine.log.seal() }
         }
         // With `normal` only the closing frame confirms the groups.
         let only = try #require(try files().last)
