@@ -33,6 +33,8 @@ def run(products, folder, record):
         for check in checks:
             begin = time.monotonic()
             check(scene, browser)
+            # Each check begins without undelivered events of another one. The dispatcher "archive" may be paused or wait for a full batch.
+            eventually("the delivery of all events", lambda: undelivered(scene, "web") == 0)
             print(f"  ok  {check.__name__.replace('_', ' ')} ({time.monotonic() - begin:.1f} s)", flush=True)
         complaints = [words for words in browser.complaints() if not expected(words)]
         assert not complaints, f"the browser complains: {complaints}"
@@ -86,6 +88,10 @@ def prepare(scene):
 
 def dispatcher(scene, name):
     return next(d for d in scene.ask("dispatcher.list")["dispatchers"] if d["id"] == name)
+
+
+def undelivered(scene, name):
+    return dispatcher(scene, name)["pending"] + dispatcher(scene, name)["in_flight"]
 
 
 LOOKS = [(360, "light"), (360, "dark"), (1280, "light"), (2560, "light"), (2560, "dark")]
