@@ -63,13 +63,21 @@ public struct BarrierText {
         case "batching": return pending(BatchSize(barrier.configuration), of: ids)
         case "backoff": return "backing off after \(reason ?? "a failure")"
         case "connectivity": return reason ?? "no suitable network connection"
-        case "schedule": return reason ?? "outside the schedule"
+        case "schedule": return schedule(barrier)
         case "interval": return "between two intervals"
         case "rate": return reason ?? "rate limit reached"
         case "application_status": return reason ?? "every client is in the background"
         case "activation": return reason ?? "the board has not completed"
         default: return reason
         }
+    }
+
+    /// Returns the reason of a schedule. Its time is local, also if the hours beside it are those of another time zone.
+    private func schedule(_ barrier: ListedBarrier) -> String {
+        guard let reason = barrier.reason else { return "outside the schedule" }
+        let local = clock.localised(reason)
+        let isElsewhere = local != reason && barrier.configuration["time_zone"] != nil
+        return isElsewhere ? "\(local), this machine's time" : local
     }
 
     private func pending(_ size: BatchSize, of ids: [String]) -> String {

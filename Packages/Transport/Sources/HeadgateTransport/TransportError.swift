@@ -11,6 +11,8 @@ public enum TransportError: Error, Equatable, Sendable {
     case pathTooLong(path: String)
     /// The path is empty or has a NUL byte.
     case invalidPath(path: String)
+    /// The directory of the socket does not exist and cannot be created. `code` is a negated `errno`.
+    case noDirectory(path: String, code: Int32)
     /// An inherited descriptor is not a listening Unix stream socket.
     case notListening(fileDescriptor: Int32)
     /// The loop has stopped or is stopping.
@@ -53,6 +55,8 @@ extension TransportError: CustomStringConvertible {
             "\(path): longer than \(UnixAddress.longestPath) bytes, the most for a socket's path"
         case .invalidPath(let path):
             path.isEmpty ? "the socket's path is empty" : "the socket's path contains a NUL byte"
+        case .noDirectory(let path, let code):
+            "cannot create the socket's directory \(path): \(Self.text(of: code)); choose another path for the socket"
         case .notListening(let number): "file descriptor \(number) is not a listening Unix stream socket"
         case .loopClosed: "the event loop has stopped"
         case .system(let operation, let code, let path):

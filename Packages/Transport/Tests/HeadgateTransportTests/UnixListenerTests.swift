@@ -84,6 +84,18 @@ import Testing
         #expect(try String(contentsOfFile: path, encoding: .utf8) == "precious")
     }
 
+    @Test("a directory that cannot be created is named, with what to do")
+    func noDirectory() throws {
+        try onLoop { loop in
+            let fault = #expect(throws: TransportError.self) {
+                try UnixListener(path: "/proc/headgate/it.sock", on: loop) { _ in }
+            }
+            #expect(fault == .noDirectory(path: "/proc/headgate", code: -ENOENT))
+            #expect(fault?.description.contains("choose another path for the socket") == true)
+            loop.stop()
+        }
+    }
+
     @Test("X8: a symbolic link in place of the lock or of the socket is not followed", arguments: [".lock", ""])
     func link(suffix: String) throws {
         let (path, target) = (directory.entry("it.sock"), directory.entry("target"))

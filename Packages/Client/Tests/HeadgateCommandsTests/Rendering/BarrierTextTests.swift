@@ -77,6 +77,13 @@ import Testing
         let words = BarrierText(dispatchers: [], clock: berlin)
         let barrier = changed(["word": "schedule", "reason": "outside the schedule until 2027-01-15T14:00:00.000Z"])
         #expect(words.cause(of: barrier, holding: ["collect"]) == "outside the schedule until 15:00:00")
+        let elsewhere = changed([
+            "word": "schedule", "reason": "outside the schedule until 2027-01-15T14:00:00.000Z",
+            "configuration": ["time_zone": "America/New_York"],
+        ])
+        #expect(
+            words.cause(of: elsewhere, holding: ["collect"])
+                == "outside the schedule until 15:00:00, this machine's time")
     }
 
     @Test("B22: a batching barrier shows the pending events of each known dispatcher, and no number for unknown ones")

@@ -99,14 +99,14 @@ struct ConsoleOptions: Equatable, Sendable {
         usage: headgate-console [--listen ADDRESS] [--socket PATH] [--token-file FILE] [--allow-control] [--host NAME …]
                                 [--metrics-listen ADDRESS [--metrics-token-file FILE]]
 
-        Serves a web console for the daemon, /metrics for Prometheus and /healthz, on the loopback interface only.
+        Serves a web console for the daemon, /metrics for Prometheus and /healthz, on loopback or a Unix socket.
 
           --listen ADDRESS   127.0.0.1:PORT, [::1]:PORT or the path of a Unix socket (default: 127.0.0.1:9477);
                              port 0 chooses a free port
           --socket PATH      the daemon's socket (default: $HEADGATE_SOCKET, then the standard paths)
           --token-file FILE  the file of the access token, created if missing; SIGHUP reads it again
                              (default: each start creates a new token)
-          --allow-control    allow changes: pause, resume, retry, flush, requeue and purge
+          --allow-control    allow changes: pause, resume, retry, flush, rewind, requeue and purge
           --host NAME        an additional host name for browsers, for example behind a proxy; repeatable
           --metrics-listen ADDRESS
                              serve /metrics and /healthz at a further address, too; any address of this machine

@@ -109,16 +109,13 @@ struct OverviewPage {
 
     /// - Parameter verb: the verb of the events that the plot measures, for the text of an empty plot.
     private func times(_ title: String, _ verb: String, _ values: [History.Quantiles?]) -> HTML {
-        let nothing =
-            state.presence == .serving && state.metrics == nil
-            ? "Not available: the daemon is older than the console."
-            : "No data: no events were \(verb) while a page of the console was open."
-        return Plot(
+        Plot(
             title: title,
             lines: [
                 line("p50", values.map { $0?.half }, Formatting.seconds),
                 line("p99", values.map { $0?.most }, Formatting.seconds),
-            ], words: Formatting.seconds, nothing: nothing
+            ], words: Formatting.seconds,
+            nothing: "No data yet: no events were \(verb) while a page of the console was open."
         ).html
     }
 

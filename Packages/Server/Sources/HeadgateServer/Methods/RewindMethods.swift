@@ -79,8 +79,8 @@ extension RPCError {
         case .notRetained(let oldest?):
             self.init(
                 .notFound,
-                "the store no longer has these events; its oldest event is \(oldest.sequenceNumber), "
-                    + "received at \(oldest.time.text)",
+                "the store may no longer have all events from there on; its oldest event is \(oldest.sequenceNumber), "
+                    + "received at \(oldest.time.text): rewind to \(oldest.sequenceNumber)",
                 data: [
                     "oldest_seq": .number(DataNumber(Int(oldest.sequenceNumber))),
                     "oldest_time": .string(oldest.time.text),

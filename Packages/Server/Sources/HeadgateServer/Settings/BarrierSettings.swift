@@ -45,7 +45,8 @@ public struct BarrierSettings: Equatable, Sendable {
     private func warnOfScopes(_ reader: SettingsReader, _ kinds: BarrierKinds, _ dispatchers: [ConfiguredDispatcher]) {
         guard let scopes else {
             if dispatchers.contains(where: { kinds.stands(kind, before: $0) }) { return }
-            return reader.warn("scopes", "", "are missing, and by default this barrier applies to no dispatcher")
+            return reader.warn(
+                "scopes", "", "are missing, and no dispatcher has an id of the default scopes: name its dispatchers")
         }
         for case .dispatcher(let scope) in scopes
         where !dispatchers.contains(where: { ExactName($0.id) == ExactName(scope) }) {

@@ -71,7 +71,8 @@ struct BarrierSettingsTests {
     func standsBeforeNothing(barriers: String, isWarning: Bool) throws {
         let read = try reading(barriers)
         let name = barriers.split(separator: "\"")[1]
-        let expected = "barriers.\(name).scopes: are missing, and by default this barrier applies to no dispatcher"
+        let expected =
+            "barriers.\(name).scopes: are missing, and no dispatcher has an id of the default scopes: name its dispatchers"
         #expect(read.faults.isEmpty && read.warnings.map(\.description) == (isWarning ? [expected] : []))
     }
 

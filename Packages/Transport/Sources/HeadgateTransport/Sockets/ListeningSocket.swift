@@ -46,7 +46,7 @@ struct ListeningSocket: ~Copyable {
         let above = path.lastIndex(of: "/").map { path[..<$0] } ?? ""
         if !above.isEmpty { try makeDirectory(String(above)) }
         guard mkdir(path, 0o750) != 0 else { return try setMode(0o750, of: path) }
-        if errno != EEXIST { throw .last("mkdir", path: path) }
+        if errno != EEXIST { throw .noDirectory(path: path, code: -errno) }
     }
 
     /// Removes a socket file that no process answers on. Any other file is an error.
