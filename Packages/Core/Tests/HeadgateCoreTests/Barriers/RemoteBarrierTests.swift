@@ -1,4 +1,5 @@
 import HeadgateCoreTesting
+import HeadgateData
 import Testing
 
 @testable import HeadgateCore
@@ -290,6 +291,18 @@ struct RemoteBarrierTests {
         bench.settle()
         try bench.restart()
         #expect(bench.barrier("door") == nil, "a barrier registered again without `keep` is not restored")
+    }
+
+    @Test("B29: kept barriers whose ids differ in their bytes alone are all restored")
+    func lookalikes() throws {
+        let ids = ["b\u{E9}", "be\u{301}", "\u{301}x", "100 %", "100%25"]
+        for id in ids {
+            try barriers.register(id, RemoteBarrierRegistration(state: .closed, onDisconnect: .keep), by: shop)
+        }
+        bench.settle()
+        try bench.restart()
+        let restored = Set(bench.gate.barrierSummaries.map { ExactName($0.identity.id) })
+        #expect(restored.isSuperset(of: ids.map(ExactName.init)))
     }
 
     @Test("B29: changes of a kept barrier are answered when stored, and changes of other barriers at once")

@@ -104,7 +104,7 @@ private struct FlushResult {
 /// The flushes in progress that clients requested, with their users (Behaviour X2). A flush may outlive its client's
 /// connection.
 final class ClientFlushes {
-    private var users: [String: UInt32] = [:]
+    private var users: [ExactName: UInt32] = [:]
 
     /// Throws `limit` if a user already has the most flushes that it may have in progress.
     func checkRoom(for uid: UInt32) throws(RPCError) {
@@ -116,10 +116,10 @@ final class ClientFlushes {
         )
     }
 
-    func began(_ flush: String, by uid: UInt32) { users[flush] = uid }
+    func began(_ flush: String, by uid: UInt32) { users[ExactName(flush)] = uid }
 
-    func ended(_ flush: String) { users[flush] = nil }
+    func ended(_ flush: String) { users[ExactName(flush)] = nil }
 
     /// Returns the user who requested a flush, or nil if no client did.
-    func uid(of flush: String) -> UInt32? { users[flush] }
+    func uid(of flush: String) -> UInt32? { users[ExactName(flush)] }
 }

@@ -7,12 +7,16 @@ struct KeptRemoteBarrier: Equatable {
     /// The owner's name, for people.
     var owner: String
 
-    /// Returns the name under which the store keeps a barrier.
-    static func name(of id: String) -> String { prefix + id }
+    /// Returns the name under which the store keeps a barrier. The name is ASCII: dictionaries take ids that Unicode
+    /// considers equal for the same name.
+    static func name(of id: String) -> String {
+        prefix + PercentEncoding.encode(id.utf8) { $0 != UInt8(ascii: "%") }
+    }
 
     /// Returns the id of the barrier that is kept under a name, or nil if the name is not a remote barrier's.
     static func id(of name: String) -> String? {
-        name.hasPrefix(prefix) ? String(name.dropFirst(prefix.count)) : nil
+        guard name.hasPrefix(prefix) else { return nil }
+        return PercentEncoding.decode(name.dropFirst(prefix.count).utf8).map { String(decoding: $0, as: UTF8.self) }
     }
 
     private static let prefix = "remote-barrier:"
