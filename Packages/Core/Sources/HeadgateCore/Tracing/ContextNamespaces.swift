@@ -24,7 +24,7 @@ struct ContextNamespaces {
         guard let context = context.withUnsafeBytes(readObject) else { return nil }
         if let named = context.get(key: "namespace", as: String.self) { return named }
         // A context without a client may be one that leaves out the namespace, too (`collectors.client`).
-        guard context.get(key: "client", as: DataObject.self) != nil else { return nil }
+        guard context.get(key: "client", as: String.self) != nil else { return nil }
         return context.get(key: "uid", as: Int.self).map { "uid:\($0)" }
     }
 }

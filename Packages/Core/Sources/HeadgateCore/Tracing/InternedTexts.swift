@@ -3,12 +3,13 @@ import HeadgateData
 /// Texts that many events share, each kept once under a number: names of events, namespaces, causes of failures. Pure.
 ///
 /// There are two generations of texts. When the newer one is full, the older one is forgotten and its numbers become
-/// invalid. Memory is thus bounded whatever clients send, and texts in use are kept.
+/// invalid. Memory is thus bounded whatever clients send, and texts in use are kept. Before the numbers are used up they
+/// begin at 1 again: the texts that had the lowest numbers were forgotten long ago.
 struct InternedTexts {
     /// The number of a text; 0 for none.
     typealias Number = UInt32
 
-    private var current = Half(base: 1)
+    private var current: Half
     private var previous = Half(base: 1)
     private var numbers: [UInt64: Number] = [:]
     /// A cache of recent lookups by the low bits of the hash. Most events have the name of an earlier one.
@@ -38,7 +39,9 @@ struct InternedTexts {
     /// - Parameters:
     ///   - most: the most texts per generation.
     ///   - longest: the longest text that is kept whole, in bytes.
-    init(most: Int, longest: Int = 128, hash: TraceHash) {
+    ///   - first: the number of the first text.
+    init(most: Int, longest: Int = 128, hash: TraceHash, first: Number = 1) {
+        current = Half(base: first)
         self.most = most
         self.longest = longest
         self.hash = hash
@@ -76,7 +79,8 @@ struct InternedTexts {
 
     private mutating func turnOver() {
         previous = current
-        current = Half(base: previous.base &+ Number(previous.words.count))
+        let (base, isOver) = previous.base.addingReportingOverflow(Number(2 * most))
+        current = Half(base: isOver ? 1 : base - Number(most))
         numbers = [:]
         recent = [Recent](repeating: Recent(), count: InternedTexts.recentCount)
     }

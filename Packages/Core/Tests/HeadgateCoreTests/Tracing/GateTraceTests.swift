@@ -259,8 +259,8 @@ import Testing
     @Test(
         "O2: a requeued event keeps its namespace when the daemon restarts before the delivery, and after the delivery",
         arguments: [
-            (#"{"client":{"name":"a"},"uid":1000}"#, "uid:1000"),
-            (#"{"client":{"name":"a"},"uid":1000,"namespace":"shop"}"#, "shop"), (#"{"uid":1000}"#, nil),
+            (#"{"client":"a/1","uid":1000}"#, "uid:1000"),
+            (#"{"client":"a/1","uid":1000,"namespace":"shop"}"#, "shop"), (#"{"uid":1000}"#, nil),
         ])
     func requeuedThenRestarted(context: String, namespace: String?) throws {
         let bench = GateBench(environment: { $0.readObject = DocumentReader.read })

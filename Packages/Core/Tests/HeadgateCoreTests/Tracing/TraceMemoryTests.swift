@@ -57,6 +57,17 @@ import Testing
         #expect(memory.events(of: "a").map(\.sequenceNumber) == [1, 3])
     }
 
+    @Test("X3: texts keep their numbers when the numbers begin again after the highest one")
+    func numbersBeginAgain() {
+        var texts = InternedTexts(most: 2, hash: TraceHash(seed: 1), first: .max - 4)
+        var numbers: [UInt32] = []
+        for index in 0..<12 {
+            numbers.append(texts.number(of: "name \(index)"))
+            for known in max(0, index - 2)...index { #expect(texts[numbers[known]] == "name \(known)") }
+        }
+        #expect(!numbers.contains(0) && numbers[11] < 12)
+    }
+
     @Test("O2: events that ended together share one row, with time, attempts and failure")
     func outcomes() {
         var memory = TraceMemory(capacity: 100, seed: 1)
