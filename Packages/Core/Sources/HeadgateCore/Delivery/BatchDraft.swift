@@ -12,6 +12,8 @@ struct BatchDraft {
     private(set) var refused = SequenceSet()
     /// Events that become dead letters because a transformation failed.
     private(set) var failed = SequenceSet()
+    /// The room for their dead letters (Behaviour D10).
+    private var deadLetterRoom: DeadLetterRoom
     /// The names of the transformations that failed.
     private(set) var failures: [String] = []
     /// True if events were refused, dropped or failed.
@@ -33,8 +35,9 @@ struct BatchDraft {
 
     init(
         _ room: BatchRoom, for format: BatchFormat, machine: DeliveryMachine, _ transformations: Transformations,
-        _ loadRules: LoadRouter, _ counts: EventCounts, networkConnectionType: String?
+        _ loadRules: LoadRouter, _ counts: EventCounts, deadLetterRoom: DeadLetterRoom, networkConnectionType: String?
     ) {
+        self.deadLetterRoom = deadLetterRoom
         dispatcherId = machine.settings.id
         cloudEvents = format.cloudEvents
         (self.transformations, self.loadRules, self.counts) = (transformations, loadRules, counts)
@@ -59,6 +62,7 @@ struct BatchDraft {
             return true
         }
         let annotation = annotations.annotation(of: number)
+        let size = entry.event.record.count
         let isAdded: Bool
         switch isPlain ? .stored : rendition(of: entry, annotation) {
         case .stored: isAdded = builder.add(consume entry, annotation: annotation)
@@ -69,7 +73,8 @@ struct BatchDraft {
         case .dead(let transformation):
             failed.append(number)
             if !failures.contains(transformation) { failures.append(transformation) }
-            isAdded = true
+            // An event that no dead letter has room for stays in the queue, and no later event may overtake it.
+            isAdded = deadLetterRoom.take(size)
         }
         if isAdded { last = number }
         return isAdded

@@ -17,7 +17,10 @@ struct DeadLettering {
 
     private func putAside(_ entries: [QueueEntry]) -> [DeliveryOrder] {
         guard !entries.isEmpty else { return [] }
-        return [.keep(entries.map(deadLetter)), .settle(SequenceSet(entries.map(\.sequenceNumber)), as: .dead)]
+        return [
+            .keep(entries.map(deadLetter), cause: answer.cause),
+            .settle(SequenceSet(entries.map(\.sequenceNumber)), as: .dead),
+        ]
     }
 
     private func deadLetter(of entry: QueueEntry) -> DeadLetter {

@@ -35,8 +35,8 @@ enum DeliveryOrder: Equatable {
 
     // MARK: After an attempt
 
-    /// Store dead letters. The next order settles their events.
-    case keep([DeadLetter])
+    /// Store dead letters, which have the same reason and cause. The next order settles their events.
+    case keep([DeadLetter], cause: String?)
     /// Close the DeadLettersBarrier: there is no room for a dead letter of this size (Behaviour D10).
     case holdForDeadLetters(bytes: Int)
     /// Count events that are sent again.

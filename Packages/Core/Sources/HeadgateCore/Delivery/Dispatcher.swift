@@ -305,7 +305,7 @@ final class Dispatcher: EvaluatedDispatcher {
         case .send(let batch): send(batch)
         case .runBoard: activationGate?.want()
         case .renewBoard(let opening): activationGate?.renew(opening)
-        case .keep(let deadLetters): records.keep(deadLetters, of: id, cause: lastError)
+        case .keep(let deadLetters, let cause): records.keep(deadLetters, of: id, cause: cause)
         case .holdForDeadLetters(let bytes): holdForDeadLetters(bytes)
         case .countRetried(let count): records.counts.count(.retried, count)
         case .report(let kind, let events, let cause):
@@ -335,7 +335,7 @@ final class Dispatcher: EvaluatedDispatcher {
     private func buildBatch(_ room: BatchRoom) {
         var batch = BatchDraft(
             room, for: sender.format, machine: machine, transformations, loadRules, records.counts,
-            networkConnectionType: clock.turn.host?.networkConnectionType)
+            deadLetterRoom: records.deadLetters.room, networkConnectionType: clock.turn.host?.networkConnectionType)
         while let entry = machine.next(behind: batch.last, for: batch.builder, in: room), batch.add(entry) {}
         refuse(batch.refused)
         perform(.settle(batch.dropped, as: .transformedAway))

@@ -73,15 +73,18 @@ struct LastAnswer {
     var status: Int?
     /// An excerpt of the destination's answer, or the cause of the failure.
     var text: String?
+    /// The cause of the failure, for the log; nil if there is none.
+    var cause: String?
     /// False if the event was never sent, so that no attempt is charged.
     var wasSent = true
 
     /// Creates a value for an event that a fault kept from being sent.
     init(unsent fault: String) {
-        (text, wasSent) = (fault, false)
+        (text, cause, wasSent) = (fault, fault, false)
     }
 
     init(_ result: SendResult) {
+        cause = result.cause
         switch result {
         case .refused(let refusal): (status, text) = (refusal.status, refusal.answer)
         case .lost(let cause): text = cause
@@ -91,6 +94,6 @@ struct LastAnswer {
     }
 
     init(_ outcome: EventOutcome) {
-        text = outcome.cause
+        (text, cause) = (outcome.cause, outcome.cause)
     }
 }

@@ -119,7 +119,7 @@ struct DeliveryRun {
                 all += perform(machine.read(.success(shelf.stored(behind: position)), at: moment(chance: 1)))
             case .build(let room): all += build(room)
             case .send(let batch): send(batch)
-            case .keep(let new): deadLetters += new
+            case .keep(let new, _): deadLetters += new
             case .endPurge(let number, let end): purged[number] = end.count
             default: break
             }

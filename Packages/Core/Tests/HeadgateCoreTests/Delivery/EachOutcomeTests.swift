@@ -60,6 +60,21 @@ struct EachOutcomeTests {
         #expect(String(decoding: try #require(bench.sender.batches.last).body, as: UTF8.self).contains(#""attempt":2"#))
     }
 
+    @Test("O4: the log line of dead letters has their own cause, not that of events that are retried")
+    func causeOfDeadLetters() {
+        let bench = GateBench()
+        var causes: [String?] = []
+        let watching = bench.gate.counts.lost.subscribe { if $0.kind == .dead(.refused) { causes.append($0.cause) } }
+        bench.track(2)
+        bench.sender.answer()
+        bench.settle()
+        bench.track(2)
+        bench.sender.answer(.each([later, .dead(.refused, cause: "never")]))
+        bench.settle()
+        watching.dispose()
+        #expect(causes == ["never"])
+    }
+
     @Test("D4: a partial success does not skip the wait, but resets the backoff")
     func partialSuccessWaits() {
         let bench = GateBench()

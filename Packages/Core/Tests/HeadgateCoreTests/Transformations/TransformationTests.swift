@@ -262,6 +262,23 @@ struct TransformationTests {
         #expect(bench.store.memory.deadLetters.count == 3 && bench.summary(of: "a").pending == 5)
     }
 
+    @Test("Q2, D10: an event that no dead letter has room for is not overtaken")
+    func notOvertaken() throws {
+        var limits = StoreLimits()
+        limits.deadLetters = DeadLetterLimits(count: 1, bytes: 1 << 20)
+        let bench = GateBench(
+            [DispatcherSettings(id: "a")], limits: limits, environment: { $0.readObject = DocumentReader.read })
+        bench["a"].reply = { _ in .delivered }
+        bench.gate.transformations.register(EditingTransformer([.set("user.seen", true)]) { _ in "" }, id: "mark")
+        try bench.gate.transformations.set(
+            TransformationSettings(id: "mark", transformerId: "mark", scopes: [.allDispatchers], dropsOnError: true))
+        for isWrong in [false, true, false, true, false] {
+            bench.track(EventDraft(data: isWrong ? #"{"user":"x"}"# : "{}"))
+        }
+        bench.settle()
+        #expect(bench["a"].delivered == [1, 3] && bench.summary(of: "a").pending == 2)
+    }
+
     @Test("P4: by default the event continues without the members to remove")
     func continuesWithoutError() throws {
         let bench = bench("a")
