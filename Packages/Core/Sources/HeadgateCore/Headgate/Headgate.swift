@@ -193,6 +193,7 @@ public final class Headgate {
     /// dispatcher of this name is not paused.
     public func removeDispatcher(_ id: String) {
         guard dispatchers.remove(id) else { return }
+        rewinds.dispatcherRemoved(id)
         kept.endPause(of: id)
         dispatchersChanged()
     }

@@ -148,9 +148,13 @@ final class Rewinds {
         begin(next)
     }
 
+    /// Refuses the rewinds that wait for an earlier one of a removed dispatcher.
+    func dispatcherRemoved(_ id: String) {
+        for rewind in waiting.removeValue(forKey: id) ?? [] { refuse(rewind, .dispatcherRemoved) }
+    }
+
     private func refuse(_ rewind: Rewind, _ refusal: RewindRefusal) {
         events.scheduler.soon { rewind.then(.failure(refusal)) }
-        if case .dispatcherRemoved = refusal, !rewind.isDryRun { beginNext(rewind.id) }
     }
 }
 
