@@ -94,11 +94,11 @@ struct DeliveryMachine {
 
     // MARK: Settings
 
-    /// Applies new settings (Behaviour S3). A dispatcher that was being stopped continues.
+    /// Applies new settings (Behaviour S3). A dispatcher that was being removed continues.
     mutating func change(to settings: DispatcherSettings, mostEvents: Int) -> [Order] {
         self.settings = settings
         limit.reset(to: mostEvents)
-        defer { state = .taking }
+        defer { state.settingsChanged() }
         return state.isRefused ? [.endHold, .evaluateAgain] : [.evaluateAgain]
     }
 

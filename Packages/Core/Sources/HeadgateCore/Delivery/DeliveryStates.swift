@@ -1,5 +1,4 @@
-/// The state of a dispatcher that decides whether it sends batches at all. New settings are legal in every state, and
-/// enter `taking`. Pure.
+/// The state of a dispatcher that decides whether it sends batches at all. Pure.
 enum SendingState: Equatable {
     /// Batches are sent. Next: `held` after a refusal, `stopping` or `leaving`.
     case taking
@@ -7,7 +6,7 @@ enum SendingState: Equatable {
     /// (Behaviour D7). Next: `taking` then, `stopping` or `leaving`.
     case held
     /// The dispatcher sends no more batches (Behaviour D11), and is still evaluated. A refusal and an operator's decision
-    /// change only `wasHeld`. Next: `leaving`; `taking` with new settings.
+    /// change only `wasHeld`, and so do new settings. Next: `leaving`.
     case stopping(wasHeld: Bool)
     /// The dispatcher is being removed, and is not evaluated any more. A stop changes nothing; a refusal and an
     /// operator's decision change only `wasHeld`. Next: `taking`, when the dispatcher is added again.
@@ -34,6 +33,11 @@ enum SendingState: Equatable {
     /// Stops sending batches, because the dispatcher is being removed.
     mutating func leave() {
         self = .leaving(wasHeld: isRefused)
+    }
+
+    /// Applies new settings: a refusal no longer holds the dispatcher. One that was being removed is added again.
+    mutating func settingsChanged() {
+        if case .stopping = self { self = .stopping(wasHeld: false) } else { self = .taking }
     }
 
     /// Records whether a refusal by the destination holds the dispatcher.

@@ -12,6 +12,8 @@ public final class Dispatchers {
     /// The configured dispatchers in alphabetical order.
     @exclusivity(unchecked) private(set) var present: [Dispatcher] = []
     @exclusivity(unchecked) private var leaving: [String: Dispatcher] = [:]
+    /// True if no dispatcher may send, because the gate stops (Behaviour D11).
+    private var isStopped = false
     /// The number of dispatchers created so far.
     private var made = 0
     private let orphanAges = OrphanAges()
@@ -119,6 +121,7 @@ public final class Dispatchers {
     /// Registers a dispatcher with its own barriers and evaluates it at the end of the turn.
     private func install(_ dispatcher: Dispatcher) {
         configured[dispatcher.id] = dispatcher
+        if isStopped { dispatcher.stop() }
         parts.coordinator.addDispatcher(dispatcher.id)
         let own: [(any Barrier, String, String?)] = [
             (dispatcher.manual, ManualBarrier.kind, ManualBarrier.word),
@@ -153,6 +156,12 @@ public final class Dispatchers {
         noteOrphans()
         parts.turn.evaluate(dispatcher)
         return true
+    }
+
+    /// Stops all dispatchers, and those that are added from now on: they send no more batches.
+    func stop() {
+        isStopped = true
+        for dispatcher in present { dispatcher.stop() }
     }
 
     /// Returns the fault that prevents a dispatcher from taking over the queue of a removed one, or nil if there is

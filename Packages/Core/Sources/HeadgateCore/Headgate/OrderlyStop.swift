@@ -108,7 +108,7 @@ final class OrderlyStop {
     }
 
     private func takeNoMore() {
-        for dispatcher in gate.dispatchers.present { dispatcher.stop() }
+        gate.dispatchers.stop()
         gate.dispatchers.evaluateAll()
         // Without a dispatcher there would be no evaluation at the end of the turn.
         if gate.dispatchers.all.isEmpty { gate.scheduler.atEndOfTurn(.dispatch) { [weak self] in self?.check() } }

@@ -62,6 +62,25 @@ struct StopTests {
         #expect(bench.sender.sent == [[2]])
     }
 
+    @Test("D11: new settings and new dispatchers during a stop send nothing")
+    func changedWhileStopping() throws {
+        let bench = GateBench { $0.dispatchLimit = 1 }
+        bench.track(3)
+        var isDone = false
+        bench.gate.stop(within: .seconds(10), flushing: false) { _ in isDone = true }
+        bench.settle()
+        let settings = DispatcherSettings(id: "collect")
+        bench.gate.changeDispatcher(settings, kind: "test", sender: nil, reachesNetwork: false)
+        bench.settle()
+        bench.gate.removeDispatcher("collect")
+        bench.gate.addDispatcher(settings, kind: "test", sender: bench.sender)
+        bench.settle()
+        #expect(bench.sender.sent == [[1]])
+        bench.sender.answer()
+        bench.settle()
+        #expect(isDone && bench.sender.sent == [[1]])
+    }
+
     @Test("F5: a stop begins with a flush, which passes a flushable barrier")
     func flushes() throws {
         try bench.gate.barriers.configure(
