@@ -143,6 +143,8 @@ final class RemoteSettings {
             tag = answer.headers[RemoteSettings.tagName]
             if ended(.settings(settings)) { copy.write(settings, tag: tag, url: source.url) }
         } catch {
+            // The next answer is judged again, also if the server returns to the document that had the tag.
+            tag = nil
             ended(.unreadable(error))
         }
     }

@@ -176,7 +176,13 @@ final class SettingsControl {
     private func change(lasting isLasting: Bool = true, _ change: (inout SettingsLayers) -> Void) -> Outcome {
         var changed = layers
         change(&changed)
-        let candidate = waiting.fullest(changed, check)
+        var candidate = waiting.fullest(changed, check)
+        if inForce.remote != nil, changed[.remote] == layers[.remote], candidate.reading.settings?.remote == nil {
+            // Without a source there is no remote layer, as at the next start.
+            var withoutRemote = waiting
+            (withoutRemote.remote, changed[.remote]) = (nil, [:])
+            candidate = withoutRemote.fullest(changed, check)
+        }
         guard let settings = candidate.reading.settings else { return .refused(candidate.reading.faults) }
         if !isLasting, case let lost = StartOnlySetting.changed(from: inForce, to: settings), !lost.isEmpty {
             return .refused(lost.map(\.faultWithoutPersist))

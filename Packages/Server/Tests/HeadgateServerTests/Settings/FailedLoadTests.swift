@@ -39,9 +39,11 @@ struct FailedLoadTests {
         ])
     func remote(status: String, body: String, words: String) async throws {
         let answer = Mutex((status: "200 OK", body: FailedLoadTests.good))
-        let server = try ScriptedServer { _ in
+        let server = try ScriptedServer { request in
             let (status, body) = answer.withLock { $0 }
-            return .status(status, body: body)
+            guard body == FailedLoadTests.good else { return .status(status, body: body) }
+            let isKnown = request.headers["if-none-match"] == "\"good\""
+            return isKnown ? .status("304 Not Modified") : .status(status, headers: ["ETag: \"good\""], body: body)
         }
         defer { server.stop() }
         try await ServiceStage.run(["remote": ["url": .string(server.url), "refresh_s": 1]]) { stage in

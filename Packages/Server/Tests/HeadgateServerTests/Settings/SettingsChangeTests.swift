@@ -254,6 +254,24 @@ struct SettingsChangeTests {
             #expect(copy.read(url: "http://elsewhere/") == nil)
         }
     }
+
+    @Test("S1, S3: without `remote` in the settings there is no remote layer, as after a restart")
+    func remoteRemoved() async throws {
+        let server = try ScriptedServer { _ in
+            .status("200 OK", body: #"{"dispatchers": {"collect": {"dispatch_limit": 3}}}"#)
+        }
+        defer { server.stop() }
+        try await ServiceStage.run { stage in
+            let client = try await stage.client()
+            let before = try await client.call("config.get")
+            try await client.call("config.set", ["patch": ["remote": ["url": .string(server.url)]]])
+            while try await client.call("config.get", ["layer": "remote"]) == [:] { await Task.yield() }
+            #expect(try await client.call("config.get")["dispatchers"]["collect"]["dispatch_limit"] == 3)
+            try await client.call("config.set", ["patch": ["remote": .null]])
+            #expect(try await client.call("config.get", ["layer": "remote"]) == [:])
+            #expect(try await client.call("config.get") == before)
+        }
+    }
 }
 
 @Suite("The size of the programmatic layer", .timeLimit(.minutes(5)))
