@@ -29,14 +29,19 @@ public final class ConfiguredBarriers {
         }
     }
 
+    /// The kind of the barrier of a dispatcher of kind `worker`.
+    public static let worker = "WorkerBarrier"
     /// The kinds of barriers of which each dispatcher has its own. Their ids end with the dispatcher's id.
-    private static let ownKinds = [
-        ManualBarrier.kind, BackoffBarrier.kind, DeadLettersBarrier.kind, ActivationGate.kind,
+    public static let ownKinds = [
+        ManualBarrier.kind, BackoffBarrier.kind, DeadLettersBarrier.kind, ActivationGate.kind, worker,
     ]
+
+    /// Returns true if an id is that of a dispatcher's own barrier.
+    public static func isOwn(_ id: String) -> Bool { ownKinds.contains { id.utf8.starts(with: "\($0):".utf8) } }
 
     /// Returns true if an id is reserved for the service's own barriers, or for a kind that settings may name later.
     func isReserved(_ id: String) -> Bool {
-        factories[id] != nil || ConfiguredBarriers.ownKinds.contains { id == $0 || id.hasPrefix($0 + ":") }
+        factories[id] != nil || ConfiguredBarriers.ownKinds.contains(id) || ConfiguredBarriers.isOwn(id)
     }
 
     /// Returns true if a barrier is a configured one.

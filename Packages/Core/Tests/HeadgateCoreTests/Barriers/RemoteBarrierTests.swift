@@ -149,7 +149,10 @@ struct RemoteBarrierTests {
     @Test("B29: clients cannot take the service's own barriers or reserved names")
     func servicesOwn() throws {
         bench.gate.registerScopedBarrier(SwitchBarrier(.open), id: "program", scopes: [.all])
-        for id in ["program", "ManualBarrier:collect", "BackoffBarrier:later", "ActivationGate:x", "BatchingBarrier"] {
+        for id in [
+            "program", "ManualBarrier:collect", "BackoffBarrier:later", "ActivationGate:x", "WorkerBarrier:mail",
+            "BatchingBarrier",
+        ] {
             #expect(throws: RemoteBarrierRefusal.notRemote, "\(id)") {
                 try barriers.register(id, RemoteBarrierRegistration(state: .open), by: shop)
             }

@@ -58,8 +58,7 @@ public struct BarrierSettings: Equatable, Sendable {
     /// Returns the fault of a barrier's ID, or nil if the ID is valid.
     private static func problem(about id: String) -> String? {
         if let problem = BarrierName.problem(about: id) { return problem }
-        let isTaken = BarrierKinds.ownedByService.contains { id.hasPrefix($0 + ":") }
-        return isTaken ? "is the name of a built-in barrier" : nil
+        return ConfiguredBarriers.isOwn(id) ? "is the name of a built-in barrier" : nil
     }
 }
 
@@ -99,9 +98,6 @@ extension SettingsReader {
 
 /// The kinds of barriers that settings may name: those of the service, and those that a program adds.
 public struct BarrierKinds {
-    /// The kinds of which the service itself adds one barrier to each dispatcher.
-    static let ownedByService = ["ManualBarrier", "BackoffBarrier", "ActivationGate"]
-
     private var factories: [String: any BarrierFactory] = [:]
     /// The kinds that a program adds. Their default scopes may change until the dispatchers exist.
     private(set) var own: Set<String> = []
@@ -142,7 +138,7 @@ public struct BarrierKinds {
     }
 
     private func problem(about kind: String) -> String {
-        if BarrierKinds.ownedByService.contains(kind) { return "this barrier is built in" }
+        if ConfiguredBarriers.ownKinds.contains(kind) { return "this barrier is built in" }
         return SettingsReader.mustBeOne(of: names)
     }
 }

@@ -129,6 +129,15 @@ struct BarrierSettingsTests {
             ),
             (#"{"x": {"kind": "ManualBarrier"}}"#, ["barriers.x.kind: this barrier is built in"]),
             (#"{"BackoffBarrier": {}}"#, ["barriers.BackoffBarrier.kind: this barrier is built in"]),
+            (#"{"WorkerBarrier": {}}"#, ["barriers.WorkerBarrier.kind: this barrier is built in"]),
+            (
+                #"{"WorkerBarrier:w": {"kind": "IntervalBarrier", "scopes": []}}"#,
+                ["barriers.WorkerBarrier:w: is the name of a built-in barrier"]
+            ),
+            (
+                #"{"DeadLettersBarrier:w": {"kind": "IntervalBarrier", "scopes": []}}"#,
+                ["barriers.DeadLettersBarrier:w: is the name of a built-in barrier"]
+            ),
             (
                 #"{"ManualBarrier:a": {"kind": "BatchingBarrier"}}"#,
                 ["barriers.ManualBarrier:a: is the name of a built-in barrier"]

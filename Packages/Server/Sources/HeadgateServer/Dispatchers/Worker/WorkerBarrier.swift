@@ -4,7 +4,7 @@ import HeadgateCore
 /// WorkerBarrier, which is never flushable. Lists of barriers show it with the reason why no event is sent (Behaviour
 /// B10).
 final class WorkerBarrier: DescribedBarrier {
-    static let kind = "WorkerBarrier"
+    static let kind = ConfiguredBarriers.worker
 
     @StateSubject(.closed) private var state: ObservableState<BarrierState>
     private var cause: String? = WorkerBarrier.noSubscriber
