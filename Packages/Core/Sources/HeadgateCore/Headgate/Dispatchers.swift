@@ -280,14 +280,16 @@ public final class Dispatchers {
 
     /// Returns a copy of a removed dispatcher's queue for reading, or nil if none is kept.
     func keptQueue(of id: String) -> DispatcherQueue? {
-        orphansWithEvents.first { ExactName($0.id) == ExactName(id) }.map(queue)
+        leaving[id]?.queue ?? orphansWithEvents.first { ExactName($0.id) == ExactName(id) }.map(queue)
     }
 
-    /// The queues of removed dispatchers, in alphabetical order of the dispatchers (Behaviour Q3).
+    /// The queues of removed dispatchers, with batches in flight or not, in alphabetical order of the dispatchers
+    /// (Behaviour Q3).
     public var orphanSummaries: [OrphanSummary] {
         let events = parts.records.events
         let (stamp, wall) = (events.presentStamp(), events.scheduler.wall)
-        return orphansWithEvents.sorted { $0.id < $1.id }.map { orphan in
+        let removed = withEvents(known.others(than: Set(configured.keys)))
+        return removed.sorted { $0.id < $1.id }.map { orphan in
             let end = (orphan.orphanedSince ?? stamp) + events.limits.orphanRetention.wholeMilliseconds
             let oldest = orphanAges.stamp(of: orphan, in: events)
             return OrphanSummary(
@@ -297,9 +299,11 @@ public final class Dispatchers {
         }
     }
 
-    /// The removed dispatchers with unsettled events.
-    var orphansWithEvents: [StoredDispatcher] {
-        orphans.filter { parts.records.events.backlog.unsettled(of: $0.number).events > 0 }
+    /// The removed dispatchers with unsettled events and without batches in flight.
+    var orphansWithEvents: [StoredDispatcher] { withEvents(orphans) }
+
+    private func withEvents(_ dispatchers: [StoredDispatcher]) -> [StoredDispatcher] {
+        dispatchers.filter { parts.records.events.backlog.unsettled(of: $0.number).events > 0 }
     }
 
     /// The removed dispatchers without batches in flight.

@@ -33,6 +33,23 @@ struct OrphanTests {
         #expect(later.oldest == orphan.oldest.map { $0 + .seconds(60) } && later.until == orphan.until)
     }
 
+    @Test("Q3: the queue of a removed dispatcher is reported while its last batch is in flight, too")
+    func reportedInFlight() throws {
+        let bench = GateBench([settings("a"), settings("b")])
+        bench.track(3)
+        bench.gate.removeDispatcher("a")
+        bench.settle()
+        let orphan = try #require(bench.gate.dispatchers.orphanSummaries.first)
+        #expect(orphan.id == "a" && orphan.events == 3 && orphan.oldest == .zero)
+        var page: QueuePage?
+        #expect(bench.gate.peek(at: "a", limit: 10) { page = try? $0.get() })
+        bench.settle()
+        #expect(page != nil)
+        bench["a"].answer()
+        bench.settle()
+        #expect(bench.gate.dispatchers.orphanSummaries == [])
+    }
+
     @Test("Q3: a successor takes over the queue and sends it, unless it has its own queue")
     func takenOver() throws {
         let bench = GateBench([settings("a"), settings("b")])
