@@ -369,6 +369,7 @@ final class SegmentLog {
     /// Removes all files that are not needed, and records that no file has bytes of erased events.
     func endErasure() throws(DiskFault) {
         try removeUnneeded()
+        _ = try dropRetained(isFull: false)
         _ = try write([.changes([.erasureEnded])])
         try self.sync()
         files.endCleaning()

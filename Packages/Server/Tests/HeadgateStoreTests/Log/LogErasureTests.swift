@@ -186,8 +186,8 @@ import Testing
         #expect(try findings() == [])
     }
 
-    @Test("E1: retained events are erased as well, and a rewind does not find them")
-    func retained() throws {
+    /// Opens a log with retained events alone.
+    private func retain() throws {
         (scene.options.segmentSize, scene.options.blockSize, scene.options.leastPacked) = (16 << 10, 2 << 10, .max)
         try scene.open()
         scene.write(.retain(Retention()), .dispatcher(.at(0)))
@@ -195,6 +195,21 @@ import Testing
             scene.append(Groups.of(first...first + 2, size: 200, newRoutes: first == 1 ? [1: [1]] : [:]))
         }
         scene.write(.settled(1, Settled(through: 300)), .trim(through: 300))
+    }
+
+    @Test("E1, R1: erased events no longer count as retained")
+    func notRetained() throws {
+        try retain()
+        _ = try scene.reopenWhenIdle()
+        scene.write()
+        #expect(scene.store.retained.tally.events == 300)
+        try erase()
+        #expect(try remove() && scene.store.retained.tally.events == 296)
+    }
+
+    @Test("E1: retained events are erased as well, and a rewind does not find them")
+    func retained() throws {
+        try retain()
         try erase()
         let rewound = try scene.answer { scene.store.rewind(RewindRequest(1, to: .sequenceNumber(1)), then: $0) }.get()
         guard case .rewound(let queue) = rewound else {
