@@ -229,11 +229,11 @@ final class TraceQuery {
             deadLetter: line.end == .dead ? stored?.number : nil)
     }
 
-    /// Returns the state of an event that was dead-lettered before the start. Only its charged attempts are known, and
-    /// there was at least one.
+    /// Returns the state of an event that was dead-lettered before the start. Only its charged attempts are known: none
+    /// if it was never sent.
     private func dead(_ id: String, _ stored: StoredDeadLetter) -> DispatcherTrace {
         DispatcherTrace(
-            dispatcher: id, state: .dead, at: stored.deadLetter.diedAt, attempts: max(1, stored.deadLetter.attempts),
+            dispatcher: id, state: .dead, at: stored.deadLetter.diedAt, attempts: stored.deadLetter.attempts,
             lastError: stored.deadLetter.cause, deadLetter: stored.number)
     }
 

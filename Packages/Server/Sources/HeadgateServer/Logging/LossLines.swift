@@ -28,7 +28,7 @@ extension Log {
         case .queueExpired, .queueEvicted:
             members["reason"] =
                 loss.kind == .queueExpired
-                ? "its events are older than `store.max_age_s`" : "newer events needed the room"
+                ? "it was removed longer ago than `store.orphan_retention_s`" : "newer events needed the room"
             write(.orphanQueueDropped, members)
         }
     }

@@ -56,7 +56,7 @@ struct FailedLoads {
         return switch step {
         case .file:
             "the configuration file is refused since \(since): \(cause); the previous settings stay in force, and a "
-                + "start would fail. Fix the file, then `headgate config reload`"
+                + "start may fail. Fix the file, then `headgate config reload`"
         case .fetch:
             "remote: the settings could not be fetched since \(since): \(cause); the previous ones stay in force"
         case .remote:
