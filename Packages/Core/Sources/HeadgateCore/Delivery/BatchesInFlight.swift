@@ -33,6 +33,9 @@ struct BatchesInFlight {
         all.values.lazy.map(\.batch).first { $0.events.contains { $0.sequenceNumber == sequenceNumber } }
     }
 
+    /// Returns true if a batch in flight meets a condition.
+    func contains(where condition: (Batch) -> Bool) -> Bool { all.values.contains { condition($0.batch) } }
+
     /// Returns a range without the events in flight. With several batches in flight, some of their events may come
     /// after a pending event.
     func notInFlight(of range: ClosedRange<SequenceNumber>) -> [ClosedRange<SequenceNumber>] {

@@ -43,8 +43,9 @@ final class Dispatcher: EvaluatedDispatcher {
     /// The state of a rewind. Without a rewind there is no state. A request in either state is not allowed: the caller
     /// checks ``isRewinding`` first.
     private enum RewindState {
-        /// Batches in flight, purges and reads are being finished. The closure gets false if the dispatcher is removed,
-        /// which ends the rewind. Next: `asking`, at the first evaluation after which nothing is in flight.
+        /// Batches in flight, purges and reads are being finished. The closure gets true after each evaluation that
+        /// leaves nothing of them, and false if the dispatcher is removed, which ends the rewind. Next: `asking`, after
+        /// ``freeze()``.
         case waiting((Bool) -> Void)
         /// The store processes the rewind. The queue does not change meanwhile, and the dispatcher is not evaluated.
         /// Next: no state, after ``rewound(to:isStart:)`` or ``endRewind()``.
@@ -121,11 +122,7 @@ final class Dispatcher: EvaluatedDispatcher {
         machine.beginEvaluation()
         continueEvaluation(at: stamp)
         nextExpiry = machine.firstEnd(maxAge: records.events.maxAge).map(records.events.ages.instant)
-        if machine.isQuiet, case .waiting(let answer) = rewind {
-            // Nothing expires until the store has answered.
-            (rewind, nextExpiry) = (.asking, nil)
-            answer(true)
-        }
+        if machine.isQuiet, case .waiting(let answer) = rewind { answer(true) }
     }
 
     /// Buffers the next event, removes events that are too old or purged, and publishes the queue depth.
@@ -227,14 +224,30 @@ final class Dispatcher: EvaluatedDispatcher {
         clock.turn.evaluate(self)
     }
 
-    /// Finishes the batches in flight, purges and reads, and then keeps the queue as it is until
-    /// ``rewound(to:isStart:)`` or ``endRewind()`` (Behaviour R2). Call it only if ``isRewinding`` is false.
-    /// - Parameter whenQuiet: is called with true when the queue no longer changes, or with false if the
-    ///   dispatcher was removed before.
+    /// Finishes the batches in flight, purges and reads, and sends nothing until ``rewound(to:isStart:)`` or
+    /// ``endRewind()`` (Behaviour R2). Call it only if ``isRewinding`` is false.
+    /// - Parameter whenQuiet: is called with true whenever nothing is in flight after an evaluation, until ``freeze()``,
+    ///   or with false if the dispatcher was removed before.
     func beginRewind(_ whenQuiet: @escaping (Bool) -> Void) {
         rewind = .waiting(whenQuiet)
         machine.beginRewind()
         clock.turn.evaluate(self)
+    }
+
+    /// True if nothing is in flight, being purged or being read.
+    var isQuiet: Bool { machine.isQuiet }
+
+    /// Keeps the queue as it is, because the store processes a rewind. Call it only while ``isQuiet`` is true after
+    /// ``beginRewind(_:)``.
+    func freeze() {
+        // Nothing expires until the store has answered.
+        (rewind, nextExpiry) = (.asking, nil)
+    }
+
+    /// Returns true if a batch has been in flight for at least some time.
+    func hasBeenSending(for time: Duration) -> Bool {
+        let now = clock.scheduler.now
+        return machine.flights.contains { now - $0.sentAt >= time }
     }
 
     /// True from the request of a rewind to its end.

@@ -3,9 +3,10 @@ import HeadgateData
 /// The erasures of events for all dispatchers, and of dead letters, one at a time (Behaviour E1, E2).
 ///
 /// The store is scanned while dispatchers continue, until all events of the erasure are found, or as many as one part
-/// holds. Then the dispatchers with pending events of the part finish their batches in flight, and the store records
-/// that the events are erased. The scan continues with the next part. After the last part the bytes are removed from
-/// all files, a step at a time.
+/// holds. Then the dispatchers with pending events of the part finish their batches in flight: first those with a slow
+/// destination, while the others continue, then the others. When nothing is in flight, the store records that the events
+/// are erased. The scan continues with the next part. After the last part the bytes are removed from all files, a step at
+/// a time.
 ///
 /// Once the first part is recorded, the erasure is finished even after a kill. An erasure of several parts is saved
 /// before its first part is recorded.
@@ -28,6 +29,8 @@ final class Erasures {
     /// The pause after a failure of the store, or while a dispatcher is being rewound.
     private static let pause = Duration.seconds(1)
     private static let deadLettersPerPage = 64
+    /// The age of a batch in flight at which its destination counts as slow.
+    private static let slow = Duration.seconds(1)
 
     init(
         events: EventQueue, dispatchers: Dispatchers, records: OutcomeRecords, deadLetters: DeadLetterOperations,
@@ -112,19 +115,33 @@ final class Erasures {
         guard !dispatchers.all.contains(where: { $0.isRewinding && !erasure.holds($0) }) else {
             return later { [self] in hold(erasure) }
         }
-        guard let next = dispatchers.all.first(where: { isConcerned($0, by: erasure) }) else {
-            // The store may have removed events that were found, before a rewind counted those that it has.
-            guard erasure.rewinds == rewinds.count else { return scanPart(erasure, after: erasure.partStart) }
-            let isReady = !erasure.isLastPart || erasure.deadLetters != nil
-            return isReady ? record(erasure) : readDeadLetters(after: 0, erasure)
-        }
+        let concerned = dispatchers.all.filter { isConcerned($0, by: erasure) }
         // A dispatcher that is being removed is an orphan soon.
-        guard dispatchers[next.id] === next else { return later { [self] in hold(erasure) } }
+        guard concerned.allSatisfy({ dispatchers[$0.id] === $0 }) else { return later { [self] in hold(erasure) } }
+        guard concerned.isEmpty else { return hold(concerned, erasure) }
+        erasure.isHolding = !erasure.held.allSatisfy(\.isQuiet)
+        guard !erasure.isHolding else { return }
+        for dispatcher in erasure.held where !dispatcher.isBeingRewound { dispatcher.freeze() }
+        // The store may have removed events that were found, before a rewind counted those that it has.
+        guard erasure.rewinds == rewinds.count else { return scanPart(erasure, after: erasure.partStart) }
+        let isReady = !erasure.isLastPart || erasure.deadLetters != nil
+        return isReady ? record(erasure) : readDeadLetters(after: 0, erasure)
+    }
+
+    /// Lets some dispatchers finish what is in flight: those with slow destinations, or all if there are none.
+    private func hold(_ concerned: [Dispatcher], _ erasure: Erasure) {
+        let slow = concerned.filter { $0.hasBeenSending(for: Erasures.slow) }
         // An event in flight may become a dead letter, so the dead letters are read again.
         erasure.deadLetters = nil
-        next.beginRewind { [weak self] isQuiet in
-            if isQuiet { erasure.held.append(next) }
-            self?.hold(erasure)
+        erasure.isHolding = true
+        for dispatcher in slow.isEmpty ? concerned : slow {
+            erasure.held.append(dispatcher)
+            dispatcher.beginRewind { [weak self] isQuiet in
+                if !isQuiet { erasure.held.removeAll { $0 === dispatcher } }
+                guard erasure.isHolding, erasure.held.allSatisfy(\.isQuiet) else { return }
+                erasure.isHolding = false
+                self?.hold(erasure)
+            }
         }
     }
 
@@ -308,8 +325,10 @@ private final class Erasure {
     var count = 0
     /// The dead letters that the rule matches; nil before all are read.
     var deadLetters: [DeadLetterNumber]?
-    /// The dispatchers that are held until the store has recorded the part.
+    /// The dispatchers that send nothing until the store has recorded the part.
     var held: [Dispatcher] = []
+    /// True while they finish what is in flight.
+    var isHolding = false
     /// The closure that allows other operations on dead letters again.
     var release: () -> Void = {}
     /// The event up to which the store is scanned; nil while bytes are removed.

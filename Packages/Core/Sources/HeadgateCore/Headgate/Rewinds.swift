@@ -51,6 +51,7 @@ final class Rewinds {
         }
         dispatcher.beginRewind { [weak self] isQuiet in
             guard isQuiet else { return rewind.then(.failure(.dispatcherRemoved)) }
+            dispatcher.freeze()
             self?.settlements.whenWritten { self?.written($0, rewind, dispatcher) }
         }
     }
@@ -172,7 +173,9 @@ extension Rewinds {
         start.judgedThrough = events.lastSequenceNumber
         dispatchers.known.begin(start, of: dispatcher.number)
         dispatcher.beginRewind { [weak self] isQuiet in
-            if isQuiet { self?.ask(for: dispatcher, at: start.start) }
+            guard isQuiet else { return }
+            dispatcher.freeze()
+            self?.ask(for: dispatcher, at: start.start)
         }
     }
 

@@ -71,6 +71,23 @@ import Testing
         #expect(bench.counters[.delivered] == 1)
     }
 
+    @Test("E2: while an erasure waits for a slow destination, the other dispatchers continue")
+    func slowDestination() {
+        let bench = GateBench([DispatcherSettings(id: "a"), DispatcherSettings(id: "b")])
+        bench["a"].reply = { _ in .delivered }
+        _ = bench.gate.pause("a", reason: nil, isFlushable: false) { _ in }
+        track(bench, "ada")
+        track(bench, "ada", "bob")
+        bench.advance(by: .seconds(2))
+        #expect(erase(bench) == nil)
+        _ = bench.gate.resume("a") { _ in }
+        bench.settle()
+        #expect(bench["a"].delivered == [1, 2, 3] && bench["b"].sent == [[1]])
+        bench["b"].answer()
+        bench.settle()
+        #expect(bench["b"].sent == [[1], [3]] && bench.counters[.erased] == 1)
+    }
+
     @Test("E1: matching dead letters are erased, including that of an event in flight")
     func deadLetters() {
         let bench = GateBench()
