@@ -16,6 +16,8 @@ public final class Dispatchers {
     private var isStopped = false
     /// The number of dispatchers created so far.
     private var made = 0
+    /// Evicted events that made no room, because they were replayed (Behaviour Q4, R2).
+    private var evictedReplays = Tally.zero
     private let orphanAges = OrphanAges()
     private let parts: Parts
 
@@ -246,33 +248,42 @@ public final class Dispatchers {
     // MARK: Making room
 
     /// Evicts the oldest events that are not in flight until the store is within its limits (Behaviour Q4, D12).
+    ///
+    /// Replayed events come before all others and do not count against the limits. One is evicted for each event above a
+    /// limit, so that a single event does not cost a whole replay. The store is above its limits until the replay ends.
     /// - Parameter stamp: the present time on the age scale.
     func makeRoom(at stamp: Int64) {
-        guard parts.records.events.limits.overflow == .dropOldest, isOverfull, !isBeingRewound else { return }
+        guard parts.records.events.limits.overflow == .dropOldest, !isBeingRewound else { return }
+        if !present.contains(where: { $0.queue.firstWaiting?.progress.isReplayed ?? false }) { evictedReplays = .zero }
+        guard isOverfull else { return }
         for dispatcher in present { dispatcher.dropExpired(at: stamp) }
         while isOverfull, evictOldest() {}
     }
 
-    private var isOverfull: Bool { parts.records.events.limits.excess(of: parts.records.events.backlog.live) }
+    private var isOverfull: Bool {
+        parts.records.events.limits.excess(of: parts.records.events.backlog.live - evictedReplays)
+    }
 
     /// Evicts the oldest event, or the queue of a removed dispatcher if that is older.
     /// - Returns: false if there is nothing to evict, or if the oldest event is not known because a dispatcher has yet
     ///   to read it. That dispatcher is evaluated again after the read.
     private func evictOldest() -> Bool {
         guard !present.contains(where: \.isHeadUnread) else { return false }
-        let oldest = present.compactMap { $0.queue.firstWaiting?.sequenceNumber }.min()
+        let oldest = present.compactMap(\.queue.firstWaiting).min { $0.sequenceNumber < $1.sequenceNumber }
         // The queue of a removed dispatcher is not read: it is dropped as a whole.
         let orphan = orphansWithEvents.min { $0.position < $1.position }
-        if let orphan, orphan.position < oldest ?? .max {
+        if let orphan, orphan.position < oldest?.sequenceNumber ?? .max {
             guard !isStoring(for: orphan) else { return false }
             drop(orphan, counted: .evicted, .queueEvicted)
             return true
         }
         guard let oldest else { return false }
-        for dispatcher in present where dispatcher.queue.firstWaiting?.sequenceNumber == oldest {
-            dispatcher.evict(oldest)
+        let live = parts.records.events.backlog.live
+        for dispatcher in present where dispatcher.queue.firstWaiting?.sequenceNumber == oldest.sequenceNumber {
+            dispatcher.evict(oldest.sequenceNumber)
             parts.turn.evaluate(dispatcher)
         }
+        if oldest.progress.isReplayed, parts.records.events.backlog.live == live { evictedReplays += oldest.tally }
         return true
     }
 

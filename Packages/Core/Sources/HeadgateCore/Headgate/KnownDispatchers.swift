@@ -27,7 +27,8 @@ final class KnownDispatchers {
             starts[dispatcher.number] = kept[EarlyStart.name(of: dispatcher.number)].flatMap { EarlyStart(kept: $0) }
             // Events that a rewind made pending again do not count against the store's limits.
             if let replay, replay.isLeft(behind: dispatcher.position) {
-                events.backlog.markReplayed(by: dispatcher.number)
+                let left = replay.last - max(replay.first - 1, dispatcher.position)
+                events.backlog.markReplayed(by: dispatcher.number, most: Int(left))
             }
         }
         all = Dictionary(stored.map { ($0.id, $0) }) { first, _ in first }

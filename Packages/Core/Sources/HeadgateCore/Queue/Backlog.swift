@@ -72,15 +72,20 @@ public struct Backlog {
         unsettledOfDispatcher[dispatcher] = fresh.total + again.total
     }
 
-    /// Counts the events of a dispatcher as replayed, as far as no other dispatcher needs them. A start does so in the
+    /// Counts events of a dispatcher as replayed, as far as no other dispatcher needs them. A start does so in the
     /// middle of a replay, because it does not know which of them a rewind has made pending again.
-    mutating func markReplayed(by dispatcher: DispatcherNumber) {
+    /// - Parameter most: the most events that may be left of the replay.
+    mutating func markReplayed(by dispatcher: DispatcherNumber, most: Int) {
         var again = RouteTallies()
-        for (route, table) in unsettled {
+        var left = most
+        for (route, table) in unsettled.sorted(by: { $0.key < $1.key }) {
             guard let own = table[dispatcher] else { continue }
             let others = table.largest(except: dispatcher)
-            guard own.events > others.events else { continue }
-            again.add(own - others, route: route)
+            guard own.events > others.events, left > 0 else { continue }
+            var part = own - others
+            if part.events > left { part = Tally(events: left, bytes: part.bytes / part.events * left) }
+            left -= part.events
+            again.add(part, route: route)
         }
         for (route, tally) in again {
             change(route) { $0[dispatcher, default: .zero] -= tally }

@@ -335,6 +335,27 @@ import Testing
         #expect(bench.track(EventDraft()) == .stored(7))
     }
 
+    @Test("Q4, R2: with drop_oldest one event above the limit evicts one event of a replay")
+    func evictions() {
+        var limits = RewindTests.retaining
+        (limits.maxEvents, limits.overflow) = (3, .dropOldest)
+        let bench = GateBench(limits: limits)
+        bench.track(3)
+        bench.sender.answer()
+        bench.settle()
+        bench.sender.answer()
+        bench.settle()
+        _ = bench.gate.pause("collect", reason: nil, isFlushable: false) { _ in }
+        rewind(bench, to: .sequenceNumber(1))
+        bench.track(3)
+        #expect(bench.counters[.evicted] == 0 && bench.summary().pending == 6)
+        bench.track(2)
+        #expect(bench.counters[.evicted] == 2 && bench.summary().pending == 6)
+        bench.track(2)
+        // The replay is over, and the store is within its limits again.
+        #expect(bench.summary().pending == 3 && bench.gate.stored.events == 3)
+    }
+
     @Test("O2, R2: after a rewind a trace shows the event as in flight again and as replayed")
     func trace() {
         let bench = GateBench(limits: RewindTests.retaining)

@@ -119,8 +119,13 @@ import Testing
         var backlog = Backlog()
         backlog.add(Tally(events: 5, bytes: 50), route: 1, dispatchers: [1])
         backlog.add(Tally(events: 2, bytes: 20), route: 1, dispatchers: [2])
-        backlog.markReplayed(by: 1)
+        backlog.markReplayed(by: 1, most: 9)
         #expect(backlog.live.events == 2)
         #expect(backlog.unsettled(of: 1).events == 5 && backlog.unsettled(of: 2).events == 2)
+        // Events that were stored after the rewind count.
+        backlog.add(Tally(events: 10, bytes: 100), route: 2, dispatchers: [1])
+        backlog.add(Tally(events: 10, bytes: 100), route: 3, dispatchers: [3])
+        backlog.markReplayed(by: 3, most: 4)
+        #expect(backlog.live == Tally(events: 2 + 10 + 6, bytes: 180) && backlog.unsettled(of: 3).events == 10)
     }
 }
