@@ -62,8 +62,8 @@ final class ConsoleSocket {
 
     private static func fault(_ address: ListenAddress) -> Fault {
         let reason = String(cString: strerror(errno))
-        let place = "\(address.host ?? ""):\(address.port ?? 0)"
-        return Fault(description: "cannot listen on \(place): \(reason); choose another address with --listen")
+        let name = "\(address.host ?? ""):\(address.port ?? 0)"
+        return Fault(description: "cannot listen on \(name): \(reason); choose another address with --listen")
     }
 
     /// Returns the port of a socket. Both address families have it at the same offset.
