@@ -525,6 +525,9 @@ def _moment(deadline: Optional[float]) -> Optional[float]:
     return time.monotonic() + float(deadline)
 
 
+# Keeps a write from raising SIGPIPE, which ends a program that neither ignores nor handles it. Not all systems have this flag.
+_NO_SIGNAL: int = getattr(socket, "MSG_NOSIGNAL", 0)
+
 # A longer wait consists of several waits: the kernel and the locks do not accept every number.
 _LONGEST_WAIT = 3600.0
 
@@ -616,6 +619,8 @@ class _Connection:
         self._relearned = 0
         self._state = "idle"
         self._has_warned = False
+        # The seconds that the end of the program, or of the client, may still wait.
+        self.patience_at_end = self._whole_patience
         # True if the client handles no more requests of the daemon: it is being closed, or the program ends.
         self.is_leaving = False
         # True if the client object is gone: no call can follow, and the thread ends when all calls are answered.
@@ -624,7 +629,8 @@ class _Connection:
         self.owner: Optional[Client] = None
         # True if the connection logs the number of events that are left at the end.
         self.tells_what_is_left = True
-        self.on_fork: Callable[[], None] = lambda: None
+        # Called with the parent's unanswered calls, and with those that stay open, like watches.
+        self.on_fork: Callable[[Iterable[_Call]], None] = lambda calls: None
         _connections.add(self)
 
     def lose_client(self) -> None:
@@ -655,12 +661,14 @@ class _Connection:
     def begin_anew(self) -> None:
         """Resets the connection in a forked process, to which neither the thread nor the socket belongs."""
         self.lock = threading.Condition(threading.RLock())
-        self.is_leaving = False
+        for copy in (self._socket, self._wake_in, self._wake_out):
+            if copy is not None:
+                with contextlib.suppress(OSError):  # the program may have closed the descriptor
+                    copy.close()
+        self._socket = self._wake_in = self._wake_out = self._thread = None
+        self.is_leaving, self.patience_at_end = False, self._whole_patience
         self._disconnect()
-        for end in (self._wake_in, self._wake_out):
-            if end is not None:
-                end.close()
-        self._thread = None
+        calls = self._calls.values()
         self._calls, self._waiting, self._postponed = {}, collections.deque(), []
         self._held_bytes, self._unanswered, self._unanswered_bytes = 0, 0, 0
         self._told.clear()
@@ -669,7 +677,8 @@ class _Connection:
         self._state, self._has_warned = "idle", False
         if self._phase != "closed":
             self._rest()
-        self.on_fork()
+        with self.lock:
+            self.on_fork(calls)
 
     # MARK: From any thread
 
@@ -734,8 +743,8 @@ class _Connection:
 
     def _wait_at_the_end(self, call: _Call) -> None:
         """Waits for an event that is tracked when `_at_exit` has run already: nothing else waits for it."""
-        if _exit_began is not None and call.events:
-            self.settle_at_the_end(_exit_began)
+        if _is_exiting and call.events:
+            self.settle_at_the_end(time.monotonic())
 
     def _check_room(self) -> None:
         if not self.has_room and self._phase != "closed":
@@ -777,21 +786,28 @@ class _Connection:
             self.lock.wait(left)
 
     def settle_at_the_end(self, began: float) -> None:
-        """Waits at the end of the program, and logs the number of events that are left. Its clients wait from one moment on."""
-        within = self.options.close_timeout
-        left = None if within is None else max(0.0, began + within - time.monotonic())
-        self.tell_what_is_left(self.settle(left))
+        """Waits at the end of the program, and logs the number of events that are left."""
+        self.tell_what_is_left(self.settle(began))
 
-    def settle(self, within: Optional[float], own: int = 0) -> int:
-        """Waits for acknowledgements and for handlers that run, except `own` ones. Takes no more work from the daemon. Returns the
-        number of events that are left."""
+    def settle(self, began: float, own: int = 0) -> int:
+        """Waits for acknowledgements and for handlers that run, except `own` ones. Takes no more work from the daemon. All
+        these waits together take no longer than `close_timeout`; this one counts from `began` on. Returns the number of events
+        that are left."""
         with self.lock:
             self.is_leaving = True
             self._wake()
-            if not self.is_own_thread() and self._thread is not None and self._thread.is_alive():
-                with contextlib.suppress(HeadgateError):
-                    self._wait(lambda: not self.left and self._owed <= own and not self._is_writing, _moment(within))
+            if self.patience_at_end > 0 and not self.is_own_thread() and self._thread is not None and self._thread.is_alive():
+                now = time.monotonic()
+                try:
+                    self._wait(lambda: not self.left and self._owed <= own and not self._is_writing, began + self.patience_at_end)
+                    self.patience_at_end -= time.monotonic() - now
+                except HeadgateError:
+                    self.patience_at_end = 0.0
             return self.left
+
+    @property
+    def _whole_patience(self) -> float:
+        return float("inf") if self.options.close_timeout is None else self.options.close_timeout
 
     @property
     def _is_writing(self) -> bool:
@@ -899,7 +915,7 @@ class _Connection:
     def close(self, own: int = 0) -> None:
         """Closes the connection when all events are acknowledged, or after `close_timeout`."""
         with self.lock:
-            left = 0 if self._phase == "closed" else self.settle(self.options.close_timeout, own)
+            left = 0 if self._phase == "closed" else self.settle(time.monotonic(), own)
             if self._phase != "closed":
                 self._disconnect()
                 self._fail_all(HeadgateError.local("closed", "the client is closed"))
@@ -924,7 +940,7 @@ class _Connection:
         if self._wake_out is not None and not self._is_woken and not self.is_own_thread():
             self._is_woken = True
             with contextlib.suppress(OSError):  # a full buffer wakes the thread, too
-                self._wake_out.send(b"w")
+                self._wake_out.send(b"w", _NO_SIGNAL)
 
     # MARK: The thread
 
@@ -1014,7 +1030,7 @@ class _Connection:
     def _write(self) -> None:
         while self._output and self._socket is not None:
             try:
-                sent = self._socket.send(self._output[: 1 << 20])
+                sent = self._socket.send(self._output[: 1 << 20], _NO_SIGNAL)
             except BlockingIOError:
                 return
             except OSError:
@@ -1429,17 +1445,17 @@ _connections: weakref.WeakSet[_Connection] = weakref.WeakSet()
 _forking: List[_Connection] = []
 
 
-# The time at which the end of the program began to wait for events.
-_exit_began: Optional[float] = None
+# True if the end of the program has begun to wait for events.
+_is_exiting = False
 
 
 def _at_exit() -> None:
     """Waits for the events of clients that the program did not close: their threads end with the program."""
-    global _exit_began
-    _exit_began = time.monotonic()
+    global _is_exiting
+    _is_exiting, began = True, time.monotonic()
     for connection in list(_connections):
         if not connection.is_closed:
-            connection.settle_at_the_end(_exit_began)  # one time for all clients
+            connection.settle_at_the_end(began)  # one time for all clients
 
 
 atexit.register(_at_exit)
@@ -1470,13 +1486,19 @@ def _after_fork_in_parent() -> None:
 
 
 def _after_fork_in_child() -> None:
-    global _last_id, _exit_began
-    _exit_began = None
+    global _last_id, _is_exiting
+    _is_exiting = False
     _last_id = (0, 0)  # counting on from the parent's last id might repeat the parent's ids
     _id_lock.release()
+    faults: List[BaseException] = []
     for connection in _forking:
-        connection.begin_anew()
+        try:
+            connection.begin_anew()
+        except BaseException as error:
+            faults.append(error)
     _forking.clear()
+    for fault in faults:
+        _log.error("a client was not reset completely in a forked process", exc_info=fault)
 
 
 os.register_at_fork(
@@ -1806,12 +1828,14 @@ class Client:
         # A client without references that serves nothing needs no connection.
         weakref.finalize(self, self._connection.lose_client).atexit = False
 
-    def _forget(self) -> None:
+    def _forget(self, calls: Iterable[_Call]) -> None:
         """Drops watches and services in a forked process: they belong to the parent."""
-        for watch in list(self._watches.values()):
-            watch._end(HeadgateError.local("closed", "the watch is the parent process's"))
         self._watches, self._barriers, self._workers, self._boards, self._status = {}, {}, {}, {}, None
         self._connection.owner = None
+        for call in calls:
+            if isinstance(call, _Standing) and call.method == "watch":
+                call.granted = call.written = False  # so that `close` ends no watch of the child
+                call.on_end(HeadgateError.local("closed", "the watch is the parent process's"))
 
     def close(self) -> None:
         """Takes no more work, waits for tracked events and running handlers, but no longer than

@@ -52,7 +52,7 @@ class Handler(logging.Handler):
         """program, version: the program's name and version, the events' `context.client`.
         client: a client of the program, which the program closes itself; by default the handler makes one.
         event: the events' name.
-        flush_timeout: the longest wait of `flush` in seconds; `logging` calls it when the program ends.
+        flush_timeout: the longest wait of `flush`, and of the end of the program, in seconds.
         options: the options of the handler's client. By default it waits for the daemon without an end. Its
             `close_timeout` is the `flush_timeout`.
         """
@@ -66,6 +66,8 @@ class Handler(logging.Handler):
         self._flush_timeout = flush_timeout
         self._dropped = _Dropped()
         self._thread = threading.local()
+        # True if a `flush` timed out and no record came since: `close` does not wait for the same records again.
+        self._has_waited = False
 
     def createLock(self) -> None:
         """Makes a lock that does nothing: threads must not wait for each other."""
@@ -98,14 +100,17 @@ class Handler(logging.Handler):
         """Waits until all records are acknowledged, but no longer than `flush_timeout`."""
         try:
             self._tell_of_dropped()
-            self._client.drain(self._flush_timeout)
-        except HeadgateError:
-            pass  # records that are not acknowledged are counted when they are dropped
+            if not headgate._is_exiting:  # the end of the program waits for each record itself
+                self._client.drain(self._flush_timeout)
+        except HeadgateError as error:  # records that are not acknowledged are counted when they are dropped
+            self._has_waited = error.reason == "timed_out"
 
     def close(self) -> None:
         """Closes the client, if it is the handler's own, and writes the unreported drops to standard error."""
         super().close()
         if self._is_own:
+            if self._has_waited:
+                self._client._connection.patience_at_end = 0.0
             self._client.close()
         reasons = self._dropped.take()[0]
         if reasons:
@@ -113,6 +118,7 @@ class Handler(logging.Handler):
             print(f"headgate: log records dropped: {text}", file=sys.stderr)
 
     def _emit(self, record: logging.LogRecord) -> None:
+        self._has_waited = False
         event = {"event": self._event, "data": _data(record), "time": _moment(record.created)}
         self._tell_of_dropped()
         if not self._track(event, lambda reason: self._dropped.add(reason)):

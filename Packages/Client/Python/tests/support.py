@@ -1,11 +1,13 @@
 """Functions that the tests of the Python client share."""
 
 import logging
+import multiprocessing
 import pathlib
 import sys
 import threading
 import time
 import unittest
+import warnings
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE.parents[3] / "Tests" / "Clients")]
@@ -53,6 +55,20 @@ class DaemonTests(unittest.TestCase):
             else:
                 connection.answer(request, {})
         return connection
+
+    def in_child(self, work):
+        """Runs a function in a forked process. Returns a function that checks that it succeeded."""
+        child = multiprocessing.get_context("fork").Process(target=work)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # newer Pythons warn of a fork with threads, which these tests check
+            child.start()
+        self.addCleanup(child.kill)
+
+        def expect_success():
+            child.join(PATIENCE)
+            self.assertEqual(child.exitcode, 0)
+
+        return expect_success
 
     def until(self, condition):
         """Waits until a condition holds that no message announces."""

@@ -274,6 +274,57 @@ class SystemTests(DaemonTests):
 
 
 class ProgramTests(DaemonTests):
+    def program(self, script, **streams):
+        """Starts a script in a process of its own."""
+        folder = pathlib.Path(headgate.__file__).parents[1]
+        environment = {**os.environ, "PYTHONPATH": str(folder)}
+        return subprocess.Popen([sys.executable, "-c", script], env=environment, text=True, **streams)
+
+    def test_a_write_to_a_daemon_that_is_gone_ends_no_program(self):
+        """Even if the program has reset SIGPIPE to the system's default."""
+        script = f"""if True:
+            import headgate, signal
+            signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+            real = headgate._Connection._write
+
+            def write(connection):
+                if b'"track"' in connection._output:
+                    headgate._Connection._write = real
+                    input("about to write\\n")
+                real(connection)
+
+            headgate._Connection._write = write
+            print(headgate.Client("pipe", socket_path={self.daemon.path!r}).track("x").seq)
+        """
+        with self.program(script, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as program:
+            first = self.daemon.greet()
+            self.assertEqual(program.stdout.readline(), "about to write\n")
+            first.close()
+            program.stdin.write("\n")
+            program.stdin.flush()
+            self.assertTrue(self.daemon.is_called_before(program.stdout), "the program has ended")
+            second = self.daemon.greet()
+            second.acknowledge(second.request("track"), seq=7)
+            self.assertEqual((program.stdout.read(), program.wait(PATIENCE)), ("7\n", 0))
+
+    def test_an_end_without_a_daemon_waits_once(self):
+        """The end of the client, `flush` and `close` of the handler wait `flush_timeout` together."""
+        for last in ("", "logging.shutdown()"):
+            script = f"""if True:
+                import atexit, time
+                atexit.register(lambda: print(time.monotonic() - began))
+                import headgate.logs, logging
+                handler = headgate.logs.Handler("end", socket_path={self.daemon.path + ".none"!r}, flush_timeout=2.0)
+                logging.getLogger().addHandler(handler)
+                logging.warning("x")
+                began = time.monotonic()
+                {last}
+            """
+            with self.program(script, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as program:
+                waited = float(program.communicate(timeout=PATIENCE)[0])
+            self.assertGreaterEqual(waited, 2)
+            self.assertLess(waited, 4)
+
     def test_a_signal_may_log_while_an_id_is_made(self):
         """A signal handler may call the client at any point of the interrupted thread."""
         client = self.client()
@@ -313,14 +364,20 @@ class ProgramTests(DaemonTests):
     def test_events_are_waited_for_after_the_end_has_begun(self):
         """A function that was registered before the module was imported runs after the client's own end."""
         script = f"""if True:
-            import atexit
-            atexit.register(lambda: [client.track_soon({{"event": "x"}}) for _ in range(20)])
+            import atexit, time
+
+            def track():
+                real = time.monotonic
+                time.monotonic = lambda: real() + 60  # other functions took a minute
+                for _ in range(20):
+                    client.track_soon({{"event": "x"}})
+
+            atexit.register(track)
             import headgate
             client = headgate.Client("end", socket_path={self.daemon.path!r})
             client.track("first")  # Python 3.12 starts no threads while the program ends
         """
-        folder = pathlib.Path(headgate.__file__).parents[1]
-        program = subprocess.Popen([sys.executable, "-c", script], env={**os.environ, "PYTHONPATH": str(folder)})
+        program = self.program(script)
         connection = self.daemon.greet()
         for _ in range(1 + 20):
             connection.acknowledge(connection.request("track"))

@@ -1,6 +1,7 @@
 """Tests of the Python client in its own process. The drivers of Tests/Clients see a program from outside only."""
 
 import decimal
+import errno
 import os
 import threading
 import time
@@ -384,6 +385,78 @@ class ClientTests(DaemonTests):
         connection = self.daemon.greet()
         connection.acknowledge(connection.request("track"))
         self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), 0)
+
+    def reason(self, work):
+        with self.assertRaises(headgate.HeadgateError) as caught:
+            work()
+        return caught.exception.reason
+
+    def test_fork_of_a_watching_client(self):
+        """A forked process ends its copy of a watch; the watch itself stays with the parent, and other clients start again."""
+        client, others = self.client(), [self.client() for _ in range(4)]
+        for other in others:
+            self.begin(other.ping, "ping")
+        first, watch = self.begin(client.watch, "watch", {"watch": "w1"})
+        end = self.in_background(lambda: client.subscribe("jobs", lambda batch: None))
+        first.answer(first.request("dispatcher.subscribe"), {})
+        end()
+        self.assertEqual(watch.next(PATIENCE).kind, "began")
+
+        def work():
+            self.assertEqual(self.reason(lambda: watch.next(PATIENCE)), "closed")
+            watch.close()
+            self.assertEqual(self.reason(lambda: client.unsubscribe("jobs", PATIENCE)), "not_found")
+            for one in (client, *others):
+                one.track("child's", deadline=PATIENCE)
+
+        expect_success = self.in_child(work)
+        for _ in range(5):
+            connection = self.daemon.greet()
+            connection.acknowledge(connection.request("track"))
+        expect_success()
+        first.tell({"method": "changed", "params": {"watch": "w1", "topic": "clients"}})
+        self.assertEqual(watch.next(PATIENCE).kind, "changed")
+
+    def test_fork_while_a_watch_has_no_connection(self):
+        client = self.client()
+        first, watch = self.begin(client.watch, "watch", {"watch": "w1"})
+        self.daemon.stop_listening()
+        first.close()
+        self.assertEqual([watch.next(PATIENCE).kind for _ in range(2)], ["began", "interrupted"])
+        self.in_child(lambda: self.assertEqual(self.reason(lambda: watch.next(PATIENCE)), "closed"))()
+
+    def test_fork_with_a_fault_in_one_client(self):
+        """A client that cannot be reset in a forked process hinders no other client there."""
+        clients, real = [self.client() for _ in range(3)], headgate._Connection.begin_anew
+        for client in clients:
+            self.begin(client.ping, "ping")
+        sound = list(clients)
+
+        def fail_once(connection):
+            if len(sound) == 3 and (failing := [one for one in sound if one._connection is connection]):
+                sound.remove(failing[0])
+                raise ZeroDivisionError("a bug")
+            real(connection)
+
+        def work():
+            for client in sound:
+                client.track("child's", deadline=PATIENCE)
+
+        with unittest.mock.patch.object(headgate._Connection, "begin_anew", fail_once):
+            expect_success = self.in_child(work)
+        for _ in range(2):
+            connection = self.daemon.greet()
+            connection.acknowledge(connection.request("track"))
+        expect_success()
+
+    def test_fork_after_descriptors_were_closed(self):
+        client = self.client()
+        self.begin(client.ping, "ping")
+        with unittest.mock.patch("socket.socket.close", side_effect=OSError(errno.EBADF, "Bad file descriptor")):
+            expect_success = self.in_child(lambda: client.track("child's", deadline=PATIENCE))
+        connection = self.daemon.greet()
+        connection.acknowledge(connection.request("track"))
+        expect_success()
 
 
 class ValueTests(unittest.TestCase):
