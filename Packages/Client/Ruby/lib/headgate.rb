@@ -383,6 +383,8 @@ module Headgate
     LAST_WRITE = 1
     # The bytes of output from which on no more calls are written.
     MOST_OUTPUT = 256 << 10
+    # Keeps a write from raising SIGPIPE, which ends a program that resets it to the system's default. Not all systems have this flag.
+    NO_SIGNAL = Socket.const_defined?(:MSG_NOSIGNAL) ? Socket::MSG_NOSIGNAL : 0
     PERMANENT = [
       Errno::EACCES, Errno::EPERM, Errno::EINVAL, Errno::ENAMETOOLONG, Errno::ENOTDIR, Errno::ELOOP, Errno::EPROTOTYPE,
       Errno::ENOTSOCK, Errno::EAFNOSUPPORT
@@ -773,7 +775,7 @@ module Headgate
     end
 
     def write
-      count = @link.write_nonblock(@output, exception: false)
+      count = @link.sendmsg_nonblock(@output, NO_SIGNAL, exception: false)
       return unless count.is_a?(Integer)
 
       @output = @output.byteslice(count..)

@@ -191,6 +191,32 @@ class ClientTest < DaemonTest
     one.drain(timeout: PATIENCE)
   end
 
+  # Even if the program has reset SIGPIPE to the system's default.
+  def test_a_write_to_a_daemon_that_is_gone_ends_no_program
+    (ready, says_ready), (broken, says_broken) = IO.pipe, IO.pipe
+    child = fork do
+      trap("PIPE", "SYSTEM_DEFAULT")
+      one = client
+      connection = one.send(:connection)
+      connection.define_singleton_method(:write) do
+        if @output.include?('"track"')
+          singleton_class.remove_method(:write)
+          says_ready.write("!")
+          broken.read(1)
+        end
+        super()
+      end
+      exit!(one.track("x").seq)
+    end
+    first = @daemon.greet
+    ready.read(1)
+    first.close
+    says_broken.write("!")
+    second = @daemon.greet
+    second.answer(second.request("track"), {id: "x", seq: 7})
+    assert_equal 7, Process.wait2(child)[1].exitstatus
+  end
+
   def test_the_daemons_outcome_is_given_to_the_block
     one = client
     outcomes = Queue.new
