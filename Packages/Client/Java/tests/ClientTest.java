@@ -5,6 +5,7 @@ import java.io.IOException;
 import java.io.InputStreamReader;
 import java.io.OutputStream;
 import java.io.PrintStream;
+import java.math.BigDecimal;
 import java.net.StandardProtocolFamily;
 import java.net.UnixDomainSocketAddress;
 import java.nio.ByteBuffer;
@@ -27,6 +28,8 @@ import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.DoubleAdder;
 import java.util.logging.Level;
 import java.util.logging.Logger;
 
@@ -232,6 +235,18 @@ final class ClientTest {
 
     private enum Plan { FREE }
 
+    /** Returns a number whose text is any text, as the numbers of other libraries have it. */
+    private static Number odd(String text) {
+        return new BigDecimal(0) {
+            private static final long serialVersionUID = 1L;
+
+            @Override
+            public String toString() {
+                return text;
+            }
+        };
+    }
+
     private static void waitsOfAnyLengthEndNothing(FakeDaemon daemon) throws Exception {
         Duration longest = Duration.ofSeconds(Long.MAX_VALUE);
         for (Duration wait : new Duration[] {longest, null}) {
@@ -267,9 +282,19 @@ final class ClientTest {
         expect(wanted, Json.write(data));
         List<Object> loop = new ArrayList<>();
         loop.add(loop);
-        for (Object odd : List.of(Double.NaN, new Object(), loop)) {
+        DoubleAdder adder = new DoubleAdder();
+        adder.add(Double.NaN);
+        List<Object> all = new ArrayList<>(List.of(Double.NaN, Float.POSITIVE_INFINITY, adder, new Object(), loop));
+        for (String text : List.of("1/2", "", "-", "01", "1.", ".5", "+1", "1e", "1 ", "1\n", "0x1", "\u0661")) {
+            all.add(odd(text));
+        }
+        for (Object odd : all) {
             expect("misuse", reasonOf(() -> Json.write(odd)));
         }
+        List<Number> numbers = List.of(-0.0, 1e300, 1e-7f, Long.MIN_VALUE, new BigDecimal("1E+3"), new AtomicLong(7), odd("-0.50e-10"));
+        expect("[-0.0,1.0E300,1.0E-7,-9223372036854775808,1E+3,7,-0.50e-10]", Json.write(numbers));
+        String digits = "7".repeat(100_000);
+        expect(digits, Json.write(odd(digits)));
         expect(Long.MIN_VALUE, Json.read(String.valueOf(Long.MIN_VALUE)));
         for (String text : List.of("01", "1.", "{\"a\"}", "[1,]", "\"\t\"", "nul", "\"\\x\"", "", "1 2")) {
             expect("bad_answer", reasonOf(() -> Json.read(text)));
@@ -305,13 +330,15 @@ final class ClientTest {
     private static void recordsBecomeEvents(FakeDaemon daemon) throws Exception {
         try (Client client = new Client("test", "1", daemon.options())) {
             Logger logger = logger(new LogHandler(client));
-            logger.log(Level.WARNING, "order {0} is slow", new Object[] {"A", Map.of("order", 17, "odd", Double.NaN, "level", "x")});
+            Map<String, Object> fields = Map.of("order", 17, "odd", Float.NaN, "half", odd("1/2"), "level", "x");
+            logger.log(Level.WARNING, "order {0} is slow", new Object[] {"A", fields});
             daemon.greet();
             Map<String, Object> params = daemon.event();
             Map<String, Object> data = Json.object(params.get("data"));
             expect("log", params.get("event"));
-            expect(List.of("WARNING", "order A is slow", 17L, "NaN", ProcessHandle.current().pid(), "main"), List.of(
-                data.get("level"), data.get("message"), data.get("order"), data.get("odd"), data.get("process"), data.get("thread")));
+            expect(List.of("WARNING", "order A is slow", 17L, "NaN", "1/2", ProcessHandle.current().pid(), "main"), List.of(
+                data.get("level"), data.get("message"), data.get("order"), data.get("odd"), data.get("half"), data.get("process"),
+                data.get("thread")));
             expect("headgate.ClientTest.recordsBecomeEvents", data.get("function"));
             logger.log(Level.SEVERE, "failed", new IllegalStateException("as was asked"));
             String exception = (String) Json.object(daemon.event().get("data")).get("exception");

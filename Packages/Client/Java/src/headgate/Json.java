@@ -15,6 +15,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.UUID;
+import java.util.regex.Pattern;
 
 /**
  * Writes values as JSON, and reads JSON.
@@ -26,6 +27,7 @@ public final class Json {
     private static final int DEEPEST_READ = 1_000;
     private static final int DEEPEST_WRITTEN = 500;
     private static final int MOST_DIGITS = 10_000;
+    private static final Pattern NUMBER = Pattern.compile("-?(0|[1-9][0-9]*+)(\\.[0-9]++)?([eE][+-]?[0-9]++)?");
 
     private Json() {}
 
@@ -42,6 +44,11 @@ public final class Json {
     @SuppressWarnings("unchecked")
     static Map<String, Object> object(Object value) {
         return value instanceof Map<?, ?> map ? (Map<String, Object>) map : Map.of();
+    }
+
+    /** Returns true if a text is a JSON number. The text of a {@link Number} may be {@code NaN}, {@code 1/2}, or anything else. */
+    static boolean isNumber(String text) {
+        return NUMBER.matcher(text).matches();
     }
 
     /** Returns a value as JSON. Throws {@code misuse} for a value that JSON cannot represent. */
@@ -127,12 +134,11 @@ public final class Json {
         }
 
         private void number(Number number) {
-            if (number instanceof Double || number instanceof Float) {
-                if (!Double.isFinite(number.doubleValue())) {
-                    throw misuse("JSON has no number for " + number);
-                }
+            String digits = number.toString();
+            if (!isNumber(digits)) {
+                throw misuse("JSON has no number for " + digits);
             }
-            text.append(number);
+            text.append(digits);
         }
 
         private void object(Map<?, ?> map, int depth) {

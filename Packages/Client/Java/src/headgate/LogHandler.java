@@ -223,10 +223,9 @@ public final class LogHandler extends Handler {
             java.util.List<Object> all = new java.util.ArrayList<>();
             list.forEach(member -> all.add(plain(member, depth + 1)));
             return all;
-        } else if (value instanceof Double number && !Double.isFinite(number)) {
-            return number.toString();
         }
-        boolean isPlain = value == null || value instanceof Boolean || value instanceof Number || value instanceof Instant;
+        boolean isNumber = value instanceof Number && Json.isNumber(value.toString());
+        boolean isPlain = value == null || value instanceof Boolean || isNumber || value instanceof Instant;
         return isPlain ? value : String.valueOf(value);
     }
 }
