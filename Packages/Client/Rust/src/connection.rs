@@ -5,13 +5,15 @@
 
 use crate::event::chance;
 use crate::hooks::Hooks;
-use crate::{data, default_socket, Error, Options, State, Value};
+use crate::{data, default_socket, print_warning, Error, Options, State, Value};
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{ErrorKind, Read, Write};
 use std::net::Shutdown;
-use std::os::unix::net::UnixStream;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::io::FromRawFd;
+use std::os::unix::net::{SocketAddr, UnixStream};
 use std::panic::{catch_unwind, AssertUnwindSafe};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -484,7 +486,7 @@ impl Connection {
 
     /// Returns a link on which the daemon has answered the greeting; or the error, and true if waiting does not cure it.
     fn connect(&self) -> Result<(Arc<Link>, Input), (Error, bool)> {
-        let stream = UnixStream::connect(&self.path).map_err(|error| {
+        let stream = open(&self.path).map_err(|error| {
             let is_fault = error.kind() == ErrorKind::InvalidInput || error.raw_os_error().map_or(false, |code| PERMANENT.contains(&code));
             // A client that was connected once waits: while a daemon restarts, its folder may be inaccessible for a moment.
             (self.cannot_connect(&saying(&error)), is_fault && !self.locked().was_connected)
@@ -725,7 +727,7 @@ impl Connection {
             if let Some(when_done) = call.when_done {
                 let told = catch_unwind(AssertUnwindSafe(|| when_done(outcome.as_ref())));
                 if told.is_err() {
-                    eprintln!("headgate: the callback for an event's outcome failed");
+                    print_warning("the callback for an event's outcome failed");
                 }
             }
             *call.slot.outcome.lock().unwrap_or_else(PoisonError::into_inner) = Some(outcome);
@@ -799,10 +801,47 @@ impl Core {
     }
 }
 
+/// Returns a stream to the socket, or `WouldBlock` if the socket's backlog is full. `UnixStream::connect` would wait for room in the
+/// backlog, without limit.
+fn open(path: &Path) -> std::io::Result<UnixStream> {
+    #[repr(C)]
+    struct Address {
+        family: u16,
+        path: [u8; 108],
+    }
+    extern "C" {
+        fn socket(domain: i32, kind: i32, protocol: i32) -> i32;
+        fn connect(descriptor: i32, address: *const Address, length: u32) -> i32;
+    }
+    const UNIX: u16 = 1;
+    const STREAM: i32 = 1;
+    const NONBLOCK: i32 = 0o4_000;
+    const CLOEXEC: i32 = 0o2_000_000;
+
+    SocketAddr::from_pathname(path)?; // refuses a path that is too long or contains NUL
+    let bytes = path.as_os_str().as_bytes();
+    let mut address = Address { family: UNIX, path: [0; 108] };
+    address.path[..bytes.len()].copy_from_slice(bytes);
+    // SAFETY: the address lives until connect returns, and the stream alone owns the descriptor.
+    unsafe {
+        let descriptor = socket(UNIX.into(), STREAM | NONBLOCK | CLOEXEC, 0);
+        if descriptor < 0 {
+            return Err(std::io::Error::last_os_error());
+        }
+        let stream = UnixStream::from_raw_fd(descriptor);
+        if connect(descriptor, &address, 2 + bytes.len() as u32) != 0 {
+            return Err(std::io::Error::last_os_error());
+        }
+        stream.set_nonblocking(false)?;
+        Ok(stream)
+    }
+}
+
 /// Returns the text for an error of the socket.
 fn saying(error: &std::io::Error) -> String {
     match error.kind() {
         ErrorKind::NotFound => "no such socket".to_string(),
+        ErrorKind::WouldBlock => "the daemon is too busy to accept the connection".to_string(),
         ErrorKind::InvalidInput if error.to_string().contains("null") => "the path contains a NUL byte".to_string(),
         ErrorKind::InvalidInput => "the path is too long for a socket".to_string(),
         _ => error.to_string().split(" (os error").next().unwrap_or_default().to_string(),

@@ -1,3 +1,4 @@
+use crate::print_warning;
 use std::collections::VecDeque;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -41,7 +42,7 @@ impl Hooks {
     fn run(&self) {
         while let Some(hook) = self.next() {
             if catch_unwind(AssertUnwindSafe(hook)).is_err() {
-                eprintln!("headgate: a hook failed");
+                print_warning("a hook failed");
             }
         }
     }

@@ -22,6 +22,8 @@ mod options;
 pub use error::Error;
 pub use event::{new_id, text_of, Event, ManyReceipt, Receipt};
 pub use json::Value;
+#[doc(hidden)]
+pub use options::print_warning;
 pub use options::{default_socket, Log, OnState, Options, State};
 
 use connection::{after, Call, Connection, Moment, Slot};

@@ -1,4 +1,5 @@
 use crate::Error;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -69,9 +70,15 @@ impl Options {
     pub(crate) fn warn(&self, text: &str) {
         match &self.log {
             Some(log) => log(&format!("headgate: {text}")),
-            None => eprintln!("headgate: {text}"),
+            None => print_warning(text),
         }
     }
+}
+
+/// Writes a warning to standard error. Unlike `eprintln!` it does not panic if standard error is a pipe without a reader.
+#[doc(hidden)]
+pub fn print_warning(text: &str) {
+    let _ = writeln!(std::io::stderr(), "headgate: {text}");
 }
 
 /// Returns the path of the daemon's socket if the program names none: $HEADGATE_SOCKET, else below $XDG_RUNTIME_DIR if the daemon's folder is

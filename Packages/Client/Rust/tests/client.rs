@@ -2,8 +2,11 @@
 
 use headgate::{data, Client, Error, Event, Options, State, Value};
 use std::io::{BufRead, BufReader, Write};
+use std::os::unix::io::{AsRawFd, OwnedFd};
 use std::os::unix::net::{UnixListener, UnixStream};
+use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::path::PathBuf;
+use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{mpsc, Arc, Mutex};
 use std::time::Duration;
@@ -208,6 +211,57 @@ fn waits_of_any_length_end_nothing() {
     Peer::greet(&listener).event();
     assert_eq!(next.receipt().unwrap().seq, Some(1));
     client.close(long);
+}
+
+#[test]
+fn a_full_backlog_does_not_hold_up_a_call() {
+    extern "C" {
+        fn listen(descriptor: i32, backlog: i32) -> i32;
+    }
+    let daemon = FakeDaemon::new();
+    let listener = daemon.listen();
+    assert_eq!(unsafe { listen(listener.as_raw_fd(), 0) }, 0);
+    let waiting = UnixStream::connect(daemon.folder.join("d.sock")).unwrap();
+    let client = Client::with("test", "1", Options { connect_timeout: Some(SHORT), ..daemon.options() });
+    let error = client.within(Duration::from_secs(5)).track(Event::new("x")).unwrap_err();
+    assert_eq!(error.reason.as_deref(), Some("cannot_connect"));
+    assert!(error.message.ends_with("the daemon is too busy to accept the connection"), "{}", error.message);
+    listener.accept().unwrap();
+    drop(waiting);
+    let next = client.try_track(Event::new("next")).unwrap();
+    Peer::greet(&listener).event();
+    assert_eq!(next.receipt().unwrap().seq, Some(1));
+}
+
+/// Set for a process whose standard error is a pipe without a reader.
+const IS_UNREAD: &str = "HEADGATE_TEST_STANDARD_ERROR_IS_UNREAD";
+
+#[test]
+fn a_warning_without_a_reader_ends_nothing() {
+    if std::env::var_os(IS_UNREAD).is_none() {
+        let tests = ["a_warning_without_a_reader_ends_nothing", "a_function_that_panics_ends_nothing"];
+        let unread = OwnedFd::from(UnixStream::pair().unwrap().0);
+        let mut program = Command::new(std::env::current_exe().unwrap());
+        program.args(tests).args(["--exact", "--nocapture"]).env(IS_UNREAD, "").stderr(unread);
+        let output = program.output().unwrap();
+        return assert!(output.status.success(), "{output:?}");
+    }
+    let daemon = FakeDaemon::new();
+    let (sender, receiver) = mpsc::channel();
+    let sender = Mutex::new(sender);
+    let on_state = move |state, _: Option<&Error>| {
+        sender.lock().unwrap().send(state).unwrap();
+        panic!("as was asked");
+    };
+    let options = Options { log: None, on_state: Some(Box::new(on_state)), close_timeout: SHORT, ..daemon.options() };
+    let outcome = catch_unwind(AssertUnwindSafe(|| {
+        let client = Client::with("test", "1", options);
+        client.try_track(Event::new("x")).unwrap();
+        assert_eq!(receiver.recv_timeout(Duration::from_secs(60)), Ok(State::Disconnected));
+        panic!("as was asked");
+    }));
+    assert!(outcome.is_err());
+    assert_eq!(receiver.recv_timeout(Duration::from_secs(60)), Ok(State::Closed));
 }
 
 #[test]

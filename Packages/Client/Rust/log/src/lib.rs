@@ -149,7 +149,7 @@ impl Drop for Logger {
     fn drop(&mut self) {
         let dropped = std::mem::take(&mut self.locked().unreported);
         if !dropped.is_empty() {
-            eprintln!("headgate: log records dropped: {dropped:?}");
+            headgate::print_warning(&format!("log records dropped: {dropped:?}"));
         }
     }
 }
