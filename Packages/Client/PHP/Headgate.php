@@ -392,12 +392,33 @@ final class Client
         return $isSame && (!function_exists('posix_geteuid') || $open['uid'] === posix_geteuid());
     }
 
+    /**
+     * Opens a file to append to it. Only its owner can read a file that does not exist yet; an existing file keeps its mode.
+     *
+     * @return resource|false
+     */
+    private static function open(string $path): mixed
+    {
+        if (PHP_ZTS) {
+            // All threads share one umask, so the client does not change it. If the file exists, posix_mknod does nothing.
+            function_exists('posix_mknod') && posix_mknod($path, POSIX_S_IFREG | 0o600);
+            return fopen($path, 'ab');
+        }
+        $mask = umask(0o077);
+        try {
+            return fopen($path, 'ab');
+        } finally {
+            umask($mask);
+        }
+    }
+
     private function append(string $path, string $text): bool
     {
+        clearstatcache(); // another process may have rotated the file
         if (is_link($path)) {
             return false;
         }
-        $file = fopen($path, 'ab');
+        $file = self::open($path);
         if ($file !== false && !self::isOwn($file, $path)) {
             fclose($file);
             return false;
@@ -474,12 +495,13 @@ final class Client
         if (!is_array($result->ids ?? null)) {
             throw HeadgateException::local('bad_answer', 'the result of track_many has no ids');
         }
+        $whole = fn (string $name): ?int => self::whole($result, $name);
         return new ManyReceipt(
             $result->ids,
-            $result->first_seq ?? null,
-            $result->last_seq ?? null,
-            $result->duplicates ?? 0,
-            $result->unrouted ?? 0,
+            $whole('first_seq'),
+            $whole('last_seq'),
+            $whole('duplicates') ?? 0,
+            $whole('unrouted') ?? 0,
         );
     }
 
@@ -617,7 +639,14 @@ final class Client
             throw HeadgateException::local('bad_answer', 'the result of track has no id');
         }
         $isTrue = fn (string $name): bool => ($result->$name ?? null) === true;
-        return new Receipt($result->id, $result->seq ?? null, $isTrue('duplicate'), $isTrue('unrouted'));
+        return new Receipt($result->id, self::whole($result, 'seq'), $isTrue('duplicate'), $isTrue('unrouted'));
+    }
+
+    private static function whole(\stdClass $result, string $name): ?int
+    {
+        $value = $result->$name ?? null;
+        $isWhole = $value === null || is_int($value);
+        return $isWhole ? $value : throw HeadgateException::local('bad_answer', "$name of the result is not an integer");
     }
 }
 
@@ -1026,6 +1055,8 @@ final class Connection
 {
     private const LONGEST_ANSWER = 256 << 20;
     private const LONGEST_WAIT = 1.0;
+    /** The time between two reads of a stream that `stream_select` does not take, in microseconds. */
+    private const POLL = 1_000;
     private const MOST_RELEARNED = 3;
 
     /** True if only one attempt to connect is made, without a wait for a daemon that is not running. */
@@ -1205,11 +1236,15 @@ final class Connection
             return;
         }
         [$read, $write, $except] = [[$this->link->stream], $this->output === '' ? [] : [$this->link->stream], []];
-        // A signal ends it early, which is no fault: the loop goes on.
         $ready = quietly(function () use (&$read, &$write, &$except, $microseconds) {
             return stream_select($read, $write, $except, intdiv($microseconds, 1_000_000), $microseconds % 1_000_000);
         });
-        if ($ready && $read) {
+        // A signal ends stream_select early. It fails at once for a descriptor of 1024 or more: then the client polls the stream.
+        if ($ready === false) {
+            usleep(min($microseconds, self::POLL));
+        }
+        // A signal handler of the program may have closed the connection.
+        if ($this->link !== null) {
             $this->read();
         }
     }

@@ -33,13 +33,14 @@ function reasonOf(callable $act): ?string
     throw new LogicException('it should have failed');
 }
 
-/** A daemon in another process: it answers a given number of `track` requests, and none after them. */
+/** A daemon in another process: it answers a given number of `track` and `track_many` requests, and none after them. */
 final class Daemon
 {
     public readonly string $path;
     private readonly int $process;
 
-    public function __construct(int $answers)
+    /** @param array<string, mixed> $more members of the results that are not the usual ones */
+    public function __construct(int $answers, private readonly array $more = [])
     {
         $this->path = sys_get_temp_dir() . '/headgate-' . bin2hex(random_bytes(6));
         $listener = stream_socket_server("unix://$this->path");
@@ -86,8 +87,8 @@ final class Daemon
                     $names[$place][] = $message->params->event;
                     file_put_contents("$this->path.names", Json::encode($names));
                 }
-                if ($message->method !== 'track' || $answers-- > 0) {
-                    $result = ['id' => $message->params->id ?? '', 'seq' => count($names[$place] ?? [])];
+                if (!str_starts_with($message->method, 'track') || $answers-- > 0) {
+                    $result = $this->more + ['id' => $message->params->id ?? '', 'seq' => count($names[$place] ?? [])];
                     fwrite($stream, Json::encode(['jsonrpc' => '2.0', 'id' => $message->id, 'result' => $result]) . "\n");
                 }
             }
@@ -236,7 +237,7 @@ $tests = [
         $begin = time();
         $child = pcntl_fork();
         if ($child === 0) {
-            stream_socket_accept($listener, 60);
+            $accepted = stream_socket_accept($listener, 60); // the client deletes the file when the connection ends
             // While the client tries, the other processes do not wait.
             clearstatcache();
             file_put_contents("$path.moment", (string) filemtime($away->path));
@@ -296,6 +297,26 @@ $tests = [
         $client->sendAtEnd();
         expect([3, 2], [count(file($spool)), count($said)]);
         unlink($spool);
+    },
+    'only the owner reads a new spool, and an existing one keeps its mode' => function (): void {
+        $spool = sys_get_temp_dir() . '/headgate-' . bin2hex(random_bytes(6));
+        $mask = umask(0o022);
+        $client = new Client('test', socketPath: '/nowhere/d.sock', options: new Options(maxUnanswered: 0, spool: $spool));
+        $mode = function () use ($spool): int {
+            clearstatcache();
+            return fileperms($spool) & 0o777;
+        };
+        expect(true, $client->trackSoon('a'));
+        expect(0o600, $mode());
+        chmod($spool, 0o640);
+        expect(true, $client->trackSoon('b'));
+        expect(0o640, $mode());
+        expect(true, $client->trackSoon('c'));
+        exec("mv $spool $spool.old"); // as logrotate does it: PHP's own rename would empty PHP's cache of file states
+        expect(true, $client->trackSoon('d'));
+        expect([0o600, 1, 3], [$mode(), count(file($spool)), count(file("$spool.old"))]);
+        expect(0o022, umask($mask));
+        array_map(unlink(...), [$spool, "$spool.old"]);
     },
     'a flush that waits has the daemon\'s time for it' => function (): void {
         $timeout = fn (array $params, ?float $own = 5.0) => (new ReflectionMethod(Client::class, 'flushTimeout'))
@@ -408,6 +429,43 @@ $tests = [
         $client->track('again');
         $client->close();
         expect([['parent', 'again']], $daemon->stop());
+    },
+    'a descriptor that stream_select does not take' => function (): void {
+        $hard = posix_getrlimit()['hard openfiles'];
+        $hard = is_int($hard) ? $hard : POSIX_RLIMIT_INFINITY;
+        if (!posix_setrlimit(POSIX_RLIMIT_NOFILE, 2_048, $hard)) {
+            return; // the system allows too few descriptors
+        }
+        $daemon = new Daemon(1);
+        $files = array_map(fn () => fopen('/dev/null', 'r'), range(1, 1_100));
+        $client = new Client('test', socketPath: $daemon->path);
+        expect(1, $client->track('x')->seq);
+        $before = getrusage();
+        expect('timed_out', reasonOf(fn () => $client->track('y', timeout: 0.5)));
+        $after = getrusage();
+        $time = fn (string $name): float => $after["ru_$name.tv_sec"] - $before["ru_$name.tv_sec"]
+            + ($after["ru_$name.tv_usec"] - $before["ru_$name.tv_usec"]) / 1e6;
+        expect(true, $time('utime') + $time('stime') < 0.25);
+        $client->close();
+        $daemon->stop();
+    },
+    'a result without an integer is a bad answer' => function (): void {
+        $daemon = new Daemon(4, ['seq' => '1', 'first_seq' => 1.5, 'ids' => ['a']]);
+        $client = new Client('test', socketPath: $daemon->path);
+        expect('bad_answer', reasonOf(fn () => $client->track('a')));
+        expect('bad_answer', reasonOf(fn () => $client->trackMany([['event' => 'b']])));
+        expect('bad_answer', $client->trackEach([['event' => 'c']])[0]->reason);
+        $client->close();
+        $dropped = [];
+        $options = new Options(endTimeout: 60.0, onDropped: function ($error, $event) use (&$dropped) {
+            $dropped[] = [$error->reason, $event['event']];
+        });
+        $client = new Client('test', socketPath: $daemon->path, options: $options);
+        $client->trackSoon('d');
+        $client->sendAtEnd();
+        expect([['bad_answer', 'd']], $dropped);
+        $client->close();
+        $daemon->stop();
     },
     'a signal while it waits is no fault' => function (): void {
         $daemon = new Daemon(0);
