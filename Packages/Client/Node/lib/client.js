@@ -4,7 +4,7 @@ const {Call, Unattended} = require("./call.js");
 const {Connection} = require("./connection.js");
 const {HeadgateError} = require("./error.js");
 const {newId} = require("./ids.js");
-const {milliseconds} = require("./patience.js");
+const {milliseconds, readPatience} = require("./patience.js");
 const {defaultSocket} = require("./place.js");
 const {notify, warn} = require("./program.js");
 const {Workers, given} = require("./worker.js");
@@ -133,7 +133,8 @@ class Client {
         await this.#connection.until(() => this.#connection.underWay === 0, patience, late);
     }
 
-    close(patience = {timeout: 5_000}) {
+    async close(patience = {timeout: 5_000}) {
+        readPatience(patience);
         this.#closing ??= this.#close(patience);
         return this.#closing;
     }

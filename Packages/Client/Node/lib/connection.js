@@ -10,13 +10,15 @@ const {Limits} = require("./limits.js");
 const {Lines} = require("./lines.js");
 const {readPatience, timer, watch} = require("./patience.js");
 const {addressFault, isPermanent} = require("./place.js");
-const {endedFor, listenForEnd, notify, sendAtTheEnd, textOf, unwatchEnd, warn, watchEnd} = require("./program.js");
+const {endedFor, isBusy, listenForEnd, notify, sendAtTheEnd, textOf, unwatchEnd, warn, watchEnd} = require("./program.js");
 
 const LONGEST_ANSWER = 256 << 20;
 const UTF8 = new TextDecoder("utf-8", {fatal: true});
 const BROKEN = "the connection was lost before the answer came";
 // The milliseconds that a connection that ends waits for a daemon that does not read.
 const LAST_WRITE = 1_000;
+// The least milliseconds between two checks whether the program ends while writes are pending.
+const SHORTEST_CHECK = 10;
 
 /**
  * Decides when to connect, what to write, what to write again, and which outcome each call has.
@@ -50,7 +52,7 @@ class Connection {
     #hasRelearned = false;
     #lines = new Lines();
     #output = [];
-    // The number of writes that the system has not taken yet, and the timer that ends a connection on which none is taken.
+    // The number of writes that the system has not taken yet, and the timer that checks whether the program ends meanwhile.
     #writing = 0;
     #stall;
     #timer = null;
@@ -217,6 +219,7 @@ class Connection {
         this.warnOfLeft("the program ended");
         const error = this.#endOfProgram;
         for (const call of this.#unattendedCalls) if (call.number <= last) this.#finish(call, error);
+        if (this.#calls.size === 0 && this.#writing > 0) this.#loseUnread();
         this.#schedule();
     }
 
@@ -333,19 +336,29 @@ class Connection {
     }
 
     /**
-     * Bounds pending writes, which keep a program from ending even on an unreferenced socket. If the daemon does not read and only
-     * unattended events wait, the connection is left after a while, and the program waits for the rest of its time.
+     * Bounds pending writes, which keep a program from ending even on an unreferenced socket. When the program has had nothing else
+     * to do for nine tenths of `exitTimeout`, the connection is left, and the program waits for the rest of that time.
+     *
+     * idleSince: the moment since which each check has found that the program has nothing else to do.
      */
-    #watchWrites() {
+    #watchWrites(idleSince = Infinity) {
         clearTimeout(this.#stall);
         if (this.#writing === 0) return;
-        const half = this.options.exitTimeout / 2;
-        this.#stall = timer(half, () => {
-            if (this.#isAwaited) return this.#watchWrites();
-            this.#holdEnd ??= performance.now() + half;
-            this.#lose(HeadgateError.local("disconnected", "the daemon does not read"));
+        const step = Math.max(this.options.exitTimeout / 10, SHORTEST_CHECK);
+        const {bytesRead} = this.#socket;
+        this.#stall = timer(step, () => {
+            const now = performance.now();
+            const goesOn = this.#isAwaited || isBusy(this.#socket.bytesRead > bytesRead);
+            const since = goesOn ? Infinity : Math.min(idleSince, now);
+            if (now - since < 9 * step) return this.#watchWrites(since);
+            this.#holdEnd ??= now + step;
+            this.#loseUnread();
         });
         this.#stall?.unref();
+    }
+
+    #loseUnread() {
+        this.#lose(HeadgateError.local("disconnected", "the daemon did not read in time"));
     }
 
     /** True if a caller waits for a call, or for room. */

@@ -1,5 +1,6 @@
 "use strict";
 // Streams that track log records. Pino and winston load them as transports; they need neither package.
+const {writeSync} = require("node:fs");
 const {Writable} = require("node:stream");
 
 const {Client} = require("./client.js");
@@ -45,7 +46,7 @@ class Sink {
             else this.#drop(error.reason ?? "refused");
             onDropped?.(error, dropped);
         };
-        this.#client = new Client(program, version, {connectTimeout: Infinity, ...options, onDropped: drop});
+        this.#client = new Client(program, version, {connectTimeout: Infinity, exitTimeout: 2_000, ...options, onDropped: drop});
     }
 
     /** Returns the number of records that were dropped so far, by reason. */
@@ -67,12 +68,17 @@ class Sink {
 
     /** Waits until all records are acknowledged, but no longer than two seconds, and closes the client. */
     async close() {
-        await this.#client.drain(1_000).catch(() => {}); // makes room for the report
+        await this.#client.drain({timeout: 1_000}).catch(() => {}); // makes room for the report
         this.#report();
-        await this.#client.close(1_000);
+        await this.#client.close({timeout: 1_000});
         if (this.#unreported.size === 0) return;
         const reasons = [...this.#unreported].map(([reason, count]) => `${count} ${reason}`).join(", ");
-        process.stderr.write(`headgate: log records dropped: ${reasons}\n`);
+        try {
+            // process.stderr of a thread writes through the main thread, and its error there would end the program.
+            writeSync(2, `headgate: log records dropped: ${reasons}\n`);
+        } catch {
+            // The reader of standard error has gone.
+        }
     }
 
     #drop(reason, count = 1) {

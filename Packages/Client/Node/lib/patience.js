@@ -1,5 +1,7 @@
 "use strict";
 
+const {isObject} = require("./error.js");
+
 // Node's timers take this many milliseconds at most, some 25 days. A longer time counts as no timeout.
 const LONGEST_TIMER = 2 ** 31 - 1;
 
@@ -14,8 +16,9 @@ function milliseconds(name, value) {
     return Math.max(0, value);
 }
 
-/** Returns the checked time and signal that a caller gave. Null and undefined are no bound. */
+/** Returns the checked time and signal that a caller gave. Null and undefined are no bound. Throws a TypeError for a wrong type. */
 function readPatience(given) {
+    if (!isObject(given ?? {})) throw new TypeError("timeout and signal must be members of an object, such as {timeout: 1000}");
     const {timeout, signal} = given ?? {};
     const isSignal = typeof signal?.addEventListener === "function" && typeof signal.aborted === "boolean";
     if ((signal ?? null) !== null && !isSignal) throw new TypeError("signal must be an AbortSignal");

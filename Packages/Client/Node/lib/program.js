@@ -2,12 +2,23 @@
 "use strict";
 
 const {spawnSync} = require("node:child_process");
+const {Socket} = require("node:net");
 const {join} = require("node:path");
 
 const LONGEST_OUTPUT = 64 << 20;
+// The resources that Node lists as active even if nothing is expected from them.
+const PASSIVE = /Write|Pipe|TCPSocket|TTY|MessagePort/;
 
-/** Writes a warning through Node's own logging (`process.on("warning")`, by default standard error). */
+function ignore() {}
+
+/**
+ * Writes a warning through Node's own logging (`process.on("warning")`, by default standard error). If the reader of standard
+ * error has gone, the warning is lost.
+ */
 function warn(text, code) {
+    // Node writes the warning, and emits the error of that, before immediates run. Without a listener the error would end the program.
+    process.stderr.off("error", ignore).on("error", ignore);
+    setImmediate(() => process.stderr.off("error", ignore)).unref();
     process.emitWarning(text, {type: "HeadgateWarning", code});
 }
 
@@ -52,6 +63,17 @@ function listenForEnd() {
     });
 }
 
+/**
+ * Returns true if the program has more to do than to wait for writes: it does not end now. Node does not say whether the program
+ * expects anything from a stream. Streams other than its outputs count only if `isServed` is true: the daemon answers.
+ */
+function isBusy(isServed) {
+    const active = process.getActiveResourcesInfo();
+    if (active.some((one) => !PASSIVE.test(one))) return true;
+    const outputs = [process.stdout, process.stderr].filter((one) => one instanceof Socket);
+    return isServed && active.filter((one) => !one.includes("Write")).length > outputs.length;
+}
+
 /** Returns the milliseconds since the program began to end, or null if it does not end yet. */
 function endedFor() {
     return endBegan === null ? null : performance.now() - endBegan;
@@ -89,4 +111,4 @@ function sendAtTheEnd(path, lines, timeout) {
     return answers;
 }
 
-module.exports = {endedFor, listenForEnd, notify, sendAtTheEnd, textOf, unwatchEnd, warn, watchEnd};
+module.exports = {endedFor, isBusy, listenForEnd, notify, sendAtTheEnd, textOf, unwatchEnd, warn, watchEnd};

@@ -2,6 +2,7 @@
 
 const {Call, Standing} = require("./call.js");
 const {HeadgateError, isObject} = require("./error.js");
+const {readPatience} = require("./patience.js");
 const {notify, textOf, warn} = require("./program.js");
 
 const OUTCOMES = new Set(["delivered", "retry", "dead"]);
@@ -45,6 +46,7 @@ class Workers {
     }
 
     async unsubscribe(dispatcher, patience) {
+        readPatience(patience);
         const served = this.#table.get(dispatcher);
         if (!served || served.isRetired) throw new HeadgateError(-32000, `${dispatcher} is not served by this client`, "not_found");
         served.isRetired = true;

@@ -7,6 +7,7 @@ import net from "node:net";
 import {tmpdir} from "node:os";
 import {join} from "node:path";
 import {test} from "node:test";
+import {setTimeout as sleep} from "node:timers/promises";
 import {fileURLToPath} from "node:url";
 import {promisify} from "node:util";
 
@@ -374,10 +375,48 @@ test("a daemon that does not read does not keep a program from ending", async (t
     });
     await once(server.listen(path), "listening");
     const track = `for (let n = 0; n < 8; n++) client.trackSoon("x", {text: "x".repeat(900_000)});`;
-    for (const text of [track, `${track} setTimeout(() => client.destroy(), 100)`]) {
+    for (const text of [track, `${track} setTimeout(() => {}, 100)`, `${track} setTimeout(() => client.destroy(), 100)`]) {
         const {stdout} = await runProgram(path, text, 400);
         assert.equal(stdout, "dropped x closed\n".repeat(8));
     }
+});
+
+test("a program that goes on stays connected to a daemon that reads late", async (t) => {
+    const [daemon, client] = await pair(t, {exitTimeout: 10});
+    const work = setInterval(() => {}, 1_000);
+    t.after(() => clearInterval(work));
+    for (let n = 0; n < 200; n++) client.trackSoon("x", {text: "x".repeat(20_000)});
+    const connection = await daemon.greet();
+    connection.socket.pause();
+    await sleep(300);
+    connection.socket.resume();
+    for (let n = 0; n < 200; n++) connection.acknowledge(await connection.request("track"));
+    await client.drain();
+    assert.equal(daemon.sockets.length, 1);
+});
+
+test("a program that reads its input stays connected to a daemon that reads slowly", async (t) => {
+    const daemon = await Daemon.start(t);
+    const track = `for (let n = 0; n < 200; n++) client.trackSoon("x", {text: "x".repeat(20_000)});`;
+    const ended = runProgram(daemon.path, `process.stdin.resume(); ${track}`, 1_000);
+    const connection = await daemon.greet();
+    for (let n = 0; n < 200; n++) {
+        connection.socket.resume();
+        connection.acknowledge(await connection.request("track"));
+        connection.socket.pause();
+        if (n < 50) await sleep(30);
+    }
+    ended.child.stdin.end();
+    assert.equal((await ended).stdout, "");
+    assert.equal(daemon.sockets.length, 1);
+});
+
+test("a program goes on when the reader of its standard error has gone", async (t) => {
+    const path = join(await folder(t), "d.sock");
+    const other = `const other = new Client("b", "", {socketPath: client.socketPath, connectTimeout: 50}); other.trackSoon("x");`;
+    const ended = runProgram(path, `${other} setTimeout(() => console.log("alive"), 300);`, 20);
+    ended.child.stderr.destroy();
+    assert.equal((await ended).stdout, "alive\n");
 });
 
 test("onDropped may track each event again, and the program ends all the same", async (t) => {

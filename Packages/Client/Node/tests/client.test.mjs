@@ -128,6 +128,17 @@ test("close returns the number of unanswered calls", async (t) => {
     assert.equal(second.reason.reason, "closed");
 });
 
+test("a time that is not in an object is an error of the caller", async (t) => {
+    const [daemon, client] = await pair(t);
+    for (const method of ["close", "drain", "room", "status"]) await assert.rejects(client[method](1_000), TypeError);
+    await assert.rejects(client.unsubscribe("jobs", 1_000), TypeError);
+    const tracked = client.track("x");
+    const connection = await daemon.greet();
+    connection.acknowledge(await connection.request("track"));
+    await tracked;
+    assert.equal(await client.close(), 0);
+});
+
 test("close lets a worker finish its batches, and takes no more", async (t) => {
     const [daemon, client] = await pair(t);
     let finish;

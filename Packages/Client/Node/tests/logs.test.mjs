@@ -1,8 +1,10 @@
 // Tests of the transports for pino and winston. They use winston itself if Debian's package is installed; Debian has no pino.
 import assert from "node:assert/strict";
+import {execFile} from "node:child_process";
 import {once} from "node:events";
 import Module, {createRequire} from "node:module";
 import {test} from "node:test";
+import {promisify} from "node:util";
 import {Worker} from "node:worker_threads";
 
 import {Daemon} from "./daemon.mjs";
@@ -102,6 +104,45 @@ test("memory is bounded while the daemon is away", async (t) => {
     const [report] = await events(connection, 1);
     assert.deepEqual(report.data.reasons, {buffer_full: 3});
     await once(transport, "close");
+});
+
+const RECORD = {[Symbol.for("level")]: "info", level: "info", message: "x"};
+for (const [name, make] of [["pino", pinoTransport], ["winston", (options) => new WinstonTransport(options)]]) {
+    test(`${name}'s transport ends after two seconds while the daemon is away`, {timeout: 20_000}, async (t) => {
+        const daemon = await Daemon.start(t);
+        await daemon.close();
+        const stream = make({program: "test", socketPath: daemon.path});
+        stream.write(name === "pino" ? '{"level":30,"msg":"x"}\n' : RECORD);
+        const began = performance.now();
+        stream.end();
+        await once(stream, "close");
+        assert.ok(performance.now() - began < 4_000);
+    });
+}
+
+/** Runs a program in another process, in which `stream` is pino's transport to the daemon at this path. */
+function runProgram(path, text) {
+    const options = JSON.stringify({program: "test", socketPath: path});
+    const program = `const stream = require(${JSON.stringify(require.resolve("../lib/pino.js"))})(${options}); ${text}`;
+    return promisify(execFile)(process.execPath, ["-e", program], {timeout: 60_000});
+}
+
+test("a program that does not end its transport waits two seconds for it", async (t) => {
+    const daemon = await Daemon.start(t);
+    await daemon.close();
+    const text = `stream.write('{"level":30,"msg":"x"}\\n'); process.on("exit", () => console.log(performance.now()));`;
+    const {stdout} = await runProgram(daemon.path, text);
+    assert.ok(Number(stdout) < 4_000);
+});
+
+test("a transport ends when the reader of standard error has gone", async (t) => {
+    const daemon = await Daemon.start(t);
+    const ended = runProgram(daemon.path, `stream.end("no record\\n"); stream.on("close", () => console.log("closed"));`);
+    ended.child.stderr.destroy();
+    const connection = await daemon.greet();
+    const {id} = await connection.request("track");
+    connection.tell({id, error: {code: -32000, message: "no", data: {reason: "storage"}}});
+    assert.equal((await ended).stdout, "closed\n");
 });
 
 test("a record of winston becomes an event", {skip: winston === undefined && "winston is not installed"}, async (t) => {
