@@ -115,6 +115,7 @@ class FakeDaemon:
         self.path = os.path.join(self.folder, "d.sock")
         self.listener = None
         self.connections = []
+        self.waiting = []
         self.listen()
 
     def listen(self):
@@ -126,6 +127,25 @@ class FakeDaemon:
     def stop_listening(self):
         self.listener.close()
         os.unlink(self.path)
+
+    def fill_backlog(self):
+        """Connects until the system queues no further connection."""
+        while True:
+            caller = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+            self.waiting.append(caller)
+            caller.setblocking(False)
+            try:
+                caller.connect(self.path)
+            except BlockingIOError:
+                return
+
+    def empty_backlog(self):
+        """Ends the connections of `fill_backlog`."""
+        self.waiting.pop().close()
+        for caller in self.waiting:
+            self.listener.accept()[0].close()
+            caller.close()
+        self.waiting = []
 
     def accept(self):
         try:
@@ -154,6 +174,6 @@ class FakeDaemon:
 
     def __exit__(self, *_):
         self.listener.close()
-        for connection in self.connections:
+        for connection in self.connections + self.waiting:
             connection.close()
         shutil.rmtree(self.folder, ignore_errors=True)
