@@ -222,7 +222,7 @@ extension BarrierCoordinator {
             scopes: entry.scopes,
             states: dispatchers.map { ($0, barriers(before: $0).reports[key]?.state) },
             isFlushable: entry.isFlushable ?? false,
-            since: entry.since,
+            since: (entry.barrier as? ManualBarrier)?.pausedSince ?? entry.since,
             reason: dispatchers.lazy.compactMap { described?.reason(for: $0) }.first
                 ?? dispatchers.lazy.compactMap { entry.failures[$0] }.first,
             configuration: entry.configuration)

@@ -10,7 +10,9 @@ extension Headgate {
     public func pause(
         _ id: String, reason: String?, isFlushable: Bool, then: @escaping (StoreFault?) -> Void
     ) -> Bool {
-        setPause(of: id, ManualBarrier.Setting(isPaused: true, isFlushable: isFlushable, reason: reason), then)
+        let since = dispatchers[id]?.manual.pausedSince ?? scheduler.wall
+        let setting = ManualBarrier.Setting(isPaused: true, isFlushable: isFlushable, reason: reason, since: since)
+        return setPause(of: id, setting, then)
     }
 
     /// Opens a dispatcher's ManualBarrier. `then` is called once that survives a restart.

@@ -43,16 +43,18 @@ struct ManualBarrierTests {
     }
 
     @Test(
-        "B23: a pause survives a restart with its reason and flushability",
+        "B10, B23: a pause survives a restart with its time, reason and flushability",
         arguments: [nil, "", "moving house: über 3 %"])
     func survives(reason: String?) throws {
         pause(isFlushable: true, reason: reason)
+        let since = try #require(bench.barrier("ManualBarrier:collect")).since
+        bench.advance(by: .seconds(60))
         try bench.restart()
         bench.track(1)
         #expect(bench["collect"].sent.isEmpty)
         let summary = try #require(bench.barrier("ManualBarrier:collect"))
         #expect(summary.reason == reason)
-        #expect(summary.isFlushable)
+        #expect(summary.isFlushable && summary.since == since)
         #expect(summary.states.map(\.state) == [.closed])
     }
 
