@@ -238,12 +238,7 @@ final class Service {
             number: sessions.nextNumber(), connection: connection, caller: caller, server: self)
         guard sessions.hasRoom(for: caller) else {
             sessions.counters.count(.rejectedConnections)
-            session.sendError(
-                RPCError(
-                    .limit,
-                    "too many connections: see limits.max_connections and max_connections_per_uid in the settings"
-                ))
-            return connection.closeAfterFlush()
+            return session.refuse(with: .tooManyConnections)
         }
         sessions.add(session)
         watches.clientsChanged()

@@ -56,6 +56,9 @@ extension Server {
 }
 
 extension RPCError {
+    /// The error of a connection above the limits (Behaviour X2).
+    static let tooManyConnections = RPCError(
+        .limit, "too many connections: see limits.max_connections and max_connections_per_uid in the settings")
     /// The error of an event that is tracked before the start or after a stop.
     fileprivate static let notRunning = RPCError(.shuttingDown, "the server is not running")
 }
@@ -65,7 +68,7 @@ final class ProgramEvents: SessionConnection {
     typealias Completion = (Result<DataObject, RPCError>) -> Void
 
     let peer = PeerCredentials(pid: getpid(), uid: geteuid(), gid: getegid(), groups: [])
-    private(set) var isOpen = true
+    private(set) var isOpen = false
     private unowned let service: Service
     private var session: Session?
     private let decoder = MessageDecoder(maxDepth: JSONScanner.greatestDepth)
@@ -86,8 +89,12 @@ final class ProgramEvents: SessionConnection {
 
     /// Sends a request to the session. Calls `completion` exactly once, with the answer.
     func call(_ method: String, _ params: DataObject, _ completion: @escaping Completion) {
-        guard isOpen, !service.gate.isStopping else { return completion(.failure(.notRunning)) }
-        if session == nil { service.accept(self) }
+        guard !service.gate.isStopping else { return completion(.failure(.notRunning)) }
+        if session == nil {
+            isOpen = true
+            service.accept(self)
+            guard session != nil else { return completion(.failure(.tooManyConnections)) }
+        }
         lastNumber += 1
         completions[lastNumber] = completion
         var writer = JSONWriter()

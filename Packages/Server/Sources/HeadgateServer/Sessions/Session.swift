@@ -71,6 +71,13 @@ final class Session {
 
     // MARK: Identity
 
+    /// Refuses the connection before the session has begun.
+    func refuse(with error: RPCError) {
+        sendError(error)
+        queue.closeAccount(namespace.account)
+        connection.closeAfterFlush()
+    }
+
     /// Stores the name and namespace that a client gives in `hello`.
     /// - Parameter namespace: the namespace of the client's events, or nil to keep the present one.
     func introduce(as client: String, namespace: String?) {

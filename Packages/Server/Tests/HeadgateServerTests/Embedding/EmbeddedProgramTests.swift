@@ -22,9 +22,9 @@ import Testing
             server = Server(on: loop)
         }
 
-        func start(_ settings: DataObject = [:]) async throws -> String? {
+        func start(_ settings: DataObject = [:], opensSocket: Bool = false) async throws -> String? {
             let (folder, lines) = (folder, lines)
-            return try await server.begin(in: folder, settings, lines)
+            return try await server.begin(in: folder, settings, opensSocket: opensSocket, lines)
         }
 
         func end() async {
@@ -86,6 +86,23 @@ import Testing
         await program.end()
     }
 
+    @Test("X2: a program's event beyond the limit of connections is refused, and later events are stored")
+    func tooManyConnections() async throws {
+        let program = try Program()
+        _ = try await program.start(["limits": ["max_connections_per_uid": 1]], opensSocket: true)
+        let client = LineClient(on: program.loop)
+        try await client.connect(to: program.folder("headgate.sock"))
+        try await client.call("ping")
+        for _ in 1...2 {
+            let refusal = await #expect(throws: RPCError.self) { try await program.server.track("early") }
+            #expect(refusal?.reason == .limit)
+        }
+        await client.close()
+        while (try? await program.server.track("late")) == nil { await Task.yield() }
+        #expect(await program.server.stop())
+        await program.end()
+    }
+
     @Test("O4: log lines go to the function that the program has set")
     func log() async throws {
         let program = try Program()
@@ -104,12 +121,12 @@ import Testing
 
 extension Server {
     fileprivate func begin(
-        in folder: ScratchFolder, _ settings: DataObject, _ lines: EmbeddedProgramTests.Lines
+        in folder: ScratchFolder, _ settings: DataObject, opensSocket: Bool, _ lines: EmbeddedProgramTests.Lines
     ) throws -> String? {
         let options = DaemonOptions(socket: folder("headgate.sock"), dataDirectory: folder("data"))
         var configuration = ServerConfiguration(options: options, environment: [:], userID: 0)
         configuration.settings = settings
-        configuration.opensSocket = false
+        configuration.opensSocket = opensSocket
         configuration.onLog = { lines.add($0) }
         return try start(configuration)
     }
