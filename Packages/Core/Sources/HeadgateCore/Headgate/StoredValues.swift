@@ -48,7 +48,7 @@ final class StoredValues {
 /// A recorder that saves the age scale's stamp together with the clocks, so that the scale continues after a restart
 /// (Behaviour P7).
 ///
-/// It saves at the start, once a minute, at an orderly stop, and at the beginning of the end of a turn if the wall
+/// It saves at the start, with the first events as well, once a minute, at an orderly stop, and at the beginning of the end of a turn if the wall
 /// clock was set. Otherwise the correction of a wrong clock would look like time that passed while the machine was off.
 /// A wall time that counts as not set is not saved.
 final class ClockRecorder {
@@ -61,6 +61,8 @@ final class ClockRecorder {
         self.events = events
         self.settlements = settlements
         kept = events.clockPair()
+        // Without a stored clock the next start could not tell how old these events and their ids are.
+        events.initialState.kept[ClockPair.name] = kept.kept
         keep()
     }
 

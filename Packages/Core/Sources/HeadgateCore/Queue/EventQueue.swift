@@ -71,10 +71,6 @@ public final class EventQueue {
         clock = QueueClock(
             scheduler, kept: state.kept[ClockPair.name].flatMap { ClockPair(kept: $0) }, newest: state.newestStamp,
             builtAt: builtAt)
-        // Without a stored clock the next start could not tell how old these events and their ids are (Behaviour P7).
-        if state.kept[ClockPair.name] == nil {
-            initialState.kept[ClockPair.name] = clock.pair(scheduler.clocks).kept
-        }
         dedupe = Deduplication(limits, kept: state.kept[DedupeKey.name])
         if state.kept[DedupeKey.name] != dedupe.key.kept { initialState.kept[DedupeKey.name] = dedupe.key.kept }
         identity = state.kept[StoreIdentity.name].flatMap { StoreIdentity(kept: $0) } ?? StoreIdentity()
