@@ -44,6 +44,19 @@ struct TransformationTests {
             TransformationSettings(id: id, transformerId: id, scopes: scopes, order: order, when: when))
     }
 
+    /// Returns a bench whose transformation fails for data with a text as `user`, and then drops the event.
+    private func benchThatDrops(mostDeadLetters: Int) throws -> GateBench {
+        var limits = StoreLimits()
+        limits.deadLetters = DeadLetterLimits(count: mostDeadLetters, bytes: 1 << 20)
+        let bench = GateBench(
+            [DispatcherSettings(id: "a")], limits: limits, environment: { $0.readObject = DocumentReader.read })
+        bench["a"].reply = { _ in .delivered }
+        bench.gate.transformations.register(EditingTransformer([.set("user.seen", true)]) { _ in "" }, id: "mark")
+        try bench.gate.transformations.set(
+            TransformationSettings(id: "mark", transformerId: "mark", scopes: [.allDispatchers], dropsOnError: true))
+        return bench
+    }
+
     /// Returns the events of the last batch sent to a dispatcher.
     private func sent(_ bench: GateBench, _ id: String) throws -> [DataObject] {
         let batch = try #require(bench[id].batches.last)
@@ -245,14 +258,7 @@ struct TransformationTests {
 
     @Test("P4, D10: events whose transformation failed do not exceed the limit of dead letters either")
     func dropsWithinTheLimit() throws {
-        var limits = StoreLimits()
-        limits.deadLetters = DeadLetterLimits(count: 3, bytes: 1 << 20)
-        let bench = GateBench(
-            [DispatcherSettings(id: "a")], limits: limits, environment: { $0.readObject = DocumentReader.read })
-        bench["a"].reply = { _ in .delivered }
-        bench.gate.transformations.register(EditingTransformer([.set("user.seen", true)]) { _ in "" }, id: "mark")
-        try bench.gate.transformations.set(
-            TransformationSettings(id: "mark", transformerId: "mark", scopes: [.allDispatchers], dropsOnError: true))
+        let bench = try benchThatDrops(mostDeadLetters: 3)
         bench.track(10, EventDraft(data: #"{"user":"x"}"#))
         bench.settle()
         #expect(bench.store.memory.deadLetters.count == 3 && bench.summary(of: "a").pending == 7)
@@ -264,14 +270,7 @@ struct TransformationTests {
 
     @Test("Q2, D10: an event that no dead letter has room for is not overtaken")
     func notOvertaken() throws {
-        var limits = StoreLimits()
-        limits.deadLetters = DeadLetterLimits(count: 1, bytes: 1 << 20)
-        let bench = GateBench(
-            [DispatcherSettings(id: "a")], limits: limits, environment: { $0.readObject = DocumentReader.read })
-        bench["a"].reply = { _ in .delivered }
-        bench.gate.transformations.register(EditingTransformer([.set("user.seen", true)]) { _ in "" }, id: "mark")
-        try bench.gate.transformations.set(
-            TransformationSettings(id: "mark", transformerId: "mark", scopes: [.allDispatchers], dropsOnError: true))
+        let bench = try benchThatDrops(mostDeadLetters: 1)
         for isWrong in [false, true, false, true, false] {
             bench.track(EventDraft(data: isWrong ? #"{"user":"x"}"# : "{}"))
         }
